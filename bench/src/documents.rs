@@ -1,12 +1,12 @@
-//! How do CPU time and memory of `hapax dedup` grow with the number of short documents?
+//! Measures CPU time and memory of `hapax dedup` against the number of short documents, where chance matches grow
+//! with the square of the corpus.
+//!
+//! Each corpus is cleaned by a dry run in a process of its own. A fifth of the documents are near-copies; at least
+//! a tenth must be found before a row is printed.
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- documents --documents 1e6,2e6,4e6,8e6,16e6 --plot documents.svg
 //! ```
-//!
-//! Short texts are where unrelated documents come close by chance: pairs that grow with the square of the corpus.
-//! Each corpus is made and judged by a dry run in a process of its own. A fifth are near-copies, and at least a tenth
-//! must be found before a row is printed.
 
 use std::fs;
 use std::num::NonZero;
@@ -50,12 +50,11 @@ pub(crate) struct Arguments {
     /// Only make the corpora
     #[arg(long)]
     prepare: bool,
-    /// Judge this corpus and print the figures as JSON: what the process of one run is started with
+    /// Clean this corpus and print the figures as JSON: what the process of one run is started with
     #[arg(long, hide = true)]
     corpus: Option<PathBuf>,
 }
 
-/// What one run says.
 #[derive(Clone, Serialize, Deserialize)]
 struct Figures {
     documents: u64,

@@ -1,13 +1,14 @@
-//! Pages that share the frame of their site: how many products of a generated shop go, and how many copies.
+//! Counts how many products and how many copies `hapax dedup` removes from a generated shop whose pages share a
+//! frame.
+//!
+//! Products differ in name, price, number and description: none may be removed. Copies of a product (session id,
+//! referrer, another date) must all be removed. Pages with another menu or none, and removals of a corpus with and
+//! without frames, are counted and not asserted.
 //!
 //! ```text
 //! cargo build --release
 //! cargo run --release -p hapax-bench -- frames --corpus DIR/docs.jsonl.zst
 //! ```
-//!
-//! Products differ in a name, a price, a number and a description; none may go. Copies of a product (a session id, a
-//! referrer, another date) must all go. How many go that have another menu, or none, is counted and not asserted, as is
-//! what goes of a corpus with and without frames. Runs `hapax dedup` from outside.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,5 +1,4 @@
-//! Benchmarks of Hapax. Each asserts its answers before it prints a time; peers are in
-//! `bench/compare`.
+//! Benchmarks of Hapax. Each asserts its answers before it prints a time. Peers are in `bench/compare`.
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- near --pages 10e6 --within 3

@@ -34,7 +34,6 @@ pub(crate) fn wall<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, start.elapsed())
 }
 
-/// One line of the report.
 pub(crate) struct Row {
     pub(crate) engine: String,
     pub(crate) pages: usize,

@@ -23,7 +23,6 @@ const TOP: f64 = 46.0;
 const LABEL: f64 = 16.0;
 const COLOURS: [&str; 6] = ["#8a4b08", "#1f6feb", "#b3261e", "#0b7a5b", "#6f42c1", "#57606a"];
 
-/// What is drawn.
 pub(crate) struct Charts {
     /// Title of the upper chart.
     pub(crate) time: &'static str,
@@ -37,7 +36,6 @@ pub(crate) struct Charts {
     pub(crate) label: fn(usize) -> String,
 }
 
-/// The picture.
 pub(crate) fn draw(points: &[Point], charts: &Charts) -> String {
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {}' font-family='sans-serif' \

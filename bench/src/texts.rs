@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use hapax_synth::{Language, LanguageMix, Length, Scratch, Web, WebOptions};
 use rayon::prelude::*;
 
-/// A corpus.
 pub(crate) struct Texts {
     pub(crate) documents: usize,
     pub(crate) seed: u64,

@@ -1,18 +1,15 @@
-//! How `hapax dedup` uses threads: seconds of every stage, and the share that stays serial.
+//! Measures how `hapax dedup` uses threads: seconds of every stage and the serial share. Needs two idle cores, and
+//! files in memory.
+//!
+//! The corpus is text of the synthetic web, 620 words a document, a fifth of them near-copies; every number of
+//! threads must write the same bytes. With T1 and T2 the seconds of one and two threads, the serial share of a
+//! stage is (2 T2 - T1) / T1 by Amdahl (a small difference of large times, which also counts slower memory), or (2
+//! T2 less the CPU seconds) / T1, the time in which only one core worked.
 //!
 //! ```text
 //! cargo build --release
 //! cargo run --release -p hapax-bench -- threads --documents 900e3 --threads 1,2
 //! ```
-//!
-//! The corpus is text of the synthetic web, 620 words a document, a fifth of them near-copies. Every number of
-//! threads must write the same bytes. Two measures of what is serial, for every stage as a share of T1 of the whole job:
-//!
-//! - with T1 and T2 the seconds of one and of two threads, 2 T2 - T1 is what does not shrink (Amdahl). It is a small
-//!   difference of large times, and counts memory that two threads read more slowly;
-//! - 2 T2 less the CPU seconds of that run is the time in which only one of two cores worked.
-//!
-//! Needs two idle cores, and files in memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -44,20 +44,18 @@ pub struct Bench<'a> {
     pub out: PathBuf,
     /// Names of wanted records; all when empty. A paper's key wants all of its records.
     pub only: Vec<String>,
-    /// Told what is being done.
+    /// Receives a description of the work under way.
     pub say: &'a dyn Fn(&str),
     /// Records written so far.
     pub written: Cell<usize>,
 }
 
 impl Bench<'_> {
-    /// Is this record wanted?
     pub fn wants(&self, name: &str) -> bool {
         let asked = |it: &String| name == it || name.starts_with(&format!("{it}-"));
         self.only.is_empty() || self.only.iter().any(asked)
     }
 
-    /// Says what is being done.
     pub fn say(&self, text: impl AsRef<str>) {
         (self.say)(text.as_ref());
     }

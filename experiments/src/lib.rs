@@ -1,23 +1,10 @@
-//! The tables and figures of the five papers, measured again.
+//! Measures the tables and figures of the five papers again.
 //!
-//! A [`Paper`] runs its experiments and hands each result to the [`Bench`] as a [`Record`]: what
-//! the paper says, what was measured on what, charts, and one sentence on what agrees, what
-//! differs and why. Records are files (`experiments/data/*.json`), written as they come, so
-//! papers can be run one by one; [`gather()`] puts all that are there into `docs/benchmarks/papers.md` and
-//! `docs/benchmarks/papers.html`.
-//!
-//! # Reading order
-//!
-//! [`record`] is what a result is, [`bench`](mod@bench) what an experiment is given, [`gather`](mod@gather)
-//! how results become a document; [`clock`] measures, [`real`] and [`synthetic`] are what most papers
-//! are measured on; then a module for each paper. To add one: a module with a
-//! `PAPER`, and its line in [`PAPERS`].
-//!
-//! # What it promises
-//!
-//! Everything is run by the engine that ships; an experiment has no algorithm of its own unless
-//! it is the paper's rival method, and says so. What depends on the speed of the machine is told
-//! as a ratio within one run.
+//! A [`Paper`] runs its experiments and hands each result to the [`Bench`] as a [`Record`]: what the paper says,
+//! what was measured, charts, and what agrees, differs and why. Records are files (`experiments/data/*.json`);
+//! [`gather()`] puts them into `docs/benchmarks/papers.md` and `papers.html`. To add a paper: a module with a
+//! `PAPER`, and its line in [`PAPERS`]. Guarantees that the shipped engine runs everything; only a paper's rival
+//! method is implemented here. Speeds are ratios within one run.
 
 pub mod bench;
 pub mod clock;

@@ -21,7 +21,6 @@ const SETS: [&str; 4] = ["debdocs", "web-uci", "phpdoc", "cjk-lohelp"];
 /// Pages that belong together.
 #[derive(Clone, Debug)]
 pub struct RealSet {
-    /// What the set is called.
     pub name: String,
     /// How many pages it has on disk.
     pub of: usize,
@@ -29,7 +28,6 @@ pub struct RealSet {
     pub pages: Vec<RealPage>,
 }
 
-/// A page.
 #[derive(Clone, Debug)]
 pub struct RealPage {
     /// Its address, or its name where it has none.

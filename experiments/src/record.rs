@@ -12,13 +12,10 @@ pub struct Record {
     pub name: String,
     /// Which table or figure of the paper, in the paper's words.
     pub figure: String,
-    /// What it is about.
     pub title: String,
-    /// What the paper found.
     pub claim: String,
     /// What it was measured on here: pages, sizes, settings, one sentence.
     pub ran_on: String,
-    /// Whether the paper holds.
     pub verdict: Verdict,
     /// What agrees, what differs, and why: one sentence.
     pub sentence: String,
@@ -50,7 +47,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As a word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -64,7 +60,6 @@ impl Verdict {
 /// Rows of text under their names; the first column is a name, the others are numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// As many cells in each as there are columns.
     pub rows: Vec<Vec<String>>,
@@ -76,7 +71,6 @@ impl Table {
         Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }

@@ -83,7 +83,7 @@ class OwnText(_Answer):
     words: int
     #: The shared part of the smaller own text, with that of the winner, 0 to 1; None for the winner and for one on another host.
     similarity: Optional[float]
-    #: The version of the frame that judged the page, from 1; 0 if none was known.
+    #: The version of the frame under which the page was compared, from 1; 0 if none was known.
     frame: int
 
 
@@ -97,13 +97,13 @@ class Verdict:
     verdict: str
     #: Was its address known? ``first``, ``unchanged`` (with this very content) or ``changed``; None when looked up.
     seen: Optional[str]
-    #: Is it the copy that stays?
+    #: Is it the kept copy?
     is_winner: bool
     #: May the page be dropped, because the winner stands for it?
     removable: bool
     #: The number of its group; None for a page that is not recorded and would found one.
     group: Optional[int]
-    #: The address of the copy that stays; the page's own when it is the one.
+    #: The address of the kept copy; the page's own when it is the one.
     winner: str
     #: How alike it is to the winner or, if it is the winner, to the member nearest to it.
     alike: Optional[Alike]
@@ -134,7 +134,7 @@ class Verdict:
 
     @property
     def is_duplicate(self) -> bool:
-        """Does another page stand for it? The copy that stays is no duplicate, however many it has."""
+        """Does another page stand for it? The kept copy is no duplicate, however many it has."""
         return self.verdict in ("exact", "near") and self.winner != self.url
 
 
@@ -175,7 +175,7 @@ class Group:
     """A duplicate group."""
 
     id: int
-    #: The address of the copy that stays.
+    #: The address of the kept copy.
     winner: str
     #: How many pages it has that do not redirect.
     members: int

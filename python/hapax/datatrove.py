@@ -150,7 +150,7 @@ class Decide(_Step):  # type: ignore[misc]
 class Apply(_Step):  # type: ignore[misc]
     """Passes on the documents that stay; part of the third pipeline, whose reader and tasks are those of the first.
 
-    ``metadata["hapax"]`` is ``kept``, ``exact`` or ``near``, and ``metadata["hapax_winner"]`` the id of the document that stays
+    ``metadata["hapax"]`` is ``kept``, ``exact`` or ``near``, and ``metadata["hapax_winner"]`` the id of the kept document
     instead. ``exclusion_writer`` gets what goes, as datatrove's filters have it. A document that was not decided about is an
     error. Needs pyarrow.
     """

@@ -1,4 +1,4 @@
-"""Corpora: all near pairs, groups with a copy that stays, and the whole job on files or on a caller's data."""
+"""Corpora: all near pairs, groups with a kept copy, and the whole job on files or on a caller's data."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def groups(pairs: Union[list[tuple[int, int, int]], Table], *, keep: str = DEFAU
 
     ``pairs`` is what :func:`pairs` gave, or any table with its columns. The answer has ``group``, ``document``,
     ``winner``, ``outcome`` (``kept``, ``exact``, ``near``), ``distance``, ``similarity`` and ``reason``, the winner
-    of each group first. A document goes only if it is paired with the one that stays. ``keep`` lists winner rules,
+    of each group first. A document goes only if it is paired with the kept one. ``keep`` lists winner rules,
     most important first, such as ``"https, shortest-url"``; documents count as addresses.
 
     >>> import hapax
@@ -177,7 +177,7 @@ def dedup(
     ``s3://bucket/crawl/`` (WARC, WET, ARC, JSONL, Parquet, HTML, text; packed or not). With ``out``, a new or empty folder or its
     address, what ``hapax dedup`` writes is written there; a job that was interrupted
     continues when it is called again, or starts over with ``restart``. Options are those of the program; ``None``
-    stands for its default. ``verify`` checks every near-duplicate exactly against the text that stays. ``frames="off"``
+    stands for its default. ``verify`` checks every near-duplicate exactly against the kept text. ``frames="off"``
     compares whole pages only, also on one host; ``frames="own"`` compares what pages say beyond the frames of their hosts, and
     nothing else. ``shard_size`` writes kept documents to files of about so many bytes, ``layout="as-input"`` to a file for each input file,
     ``follow_links`` reads what links in folders lead to. ``progress`` shows a bar of tqdm: by default on a terminal, when

@@ -251,7 +251,7 @@ class Pages(ABC):
         return self._core.expire(seconds(before) or 0)
 
     def recheck(self) -> int:
-        """Decides anew on pages that an older frame of their host judged. How many."""
+        """Compares pages again that were compared under an older frame of their host. Returns how many."""
         return self._core.recheck()
 
     @abstractmethod

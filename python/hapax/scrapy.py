@@ -74,7 +74,7 @@ def _enable(settings: Any, name: str, component: type, place: int) -> None:
 
 
 def _duplicate(verdict: Verdict, verdicts: frozenset[str]) -> bool:
-    """The copy that stays is no duplicate, however many it has."""
+    """The kept copy is no duplicate, however many it has."""
     return verdict.verdict in verdicts and verdict.winner != verdict.url
 
 
@@ -153,7 +153,7 @@ class _Judge:
             self.count(f"errors/{type(error).__name__}")
             if self.on_error == "raise":
                 raise
-            logger.warning("%s was not judged: %s", url, error)
+            logger.warning("%s was not compared: %s", url, error)
             return None
 
     def duplicate(self, verdict: Verdict) -> bool:
@@ -253,7 +253,7 @@ class DuplicateItemsMiddleware:
 
 
 class DuplicatesPipeline:
-    """Item pipeline: judges items by their own text instead of the page they came from.
+    """Item pipeline: compares items by their own text instead of the page they came from.
 
     ``ITEM_PIPELINES = {"hapax.scrapy.DuplicatesPipeline": 300}``. With ``drop`` or ``skip`` a duplicate is dropped;
     with ``tag``, and always for the first, the field ``hapax`` has the verdict if the item takes it. Give items a

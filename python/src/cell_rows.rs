@@ -1,7 +1,7 @@
 //! Rows between the steps of a join by length: pages on their way to a machine.
 //!
 //! A row is a page and the cells of one machine that it goes to: its own for a stored page, those
-//! its box meets for a new one. Batches are cut by their bytes, because a new page goes to many
+//! its box intersects for a new one. Batches are cut by their bytes, because a new page goes to many
 //! machines.
 //!
 //! Whatever comes back may be wrong: a stored table lives for years. Columns, types and sets are

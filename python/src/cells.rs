@@ -1,23 +1,17 @@
-//! New pages joined with stored ones by length, in steps for engines that move rows.
+//! Joins new pages with stored ones by length, in steps for engines that move rows: Arrow batches in, Arrow batches
+//! out.
 //!
 //! ```text
 //!   stored --place--> its cell ---------\
 //!                                        machine --compare--> new, stored, similarity
-//!   new ----send----> cells it can meet-/
+//!   new ----send----> cells in reach ---/
 //! ```
 //!
-//! Arrow batches in, Arrow batches out, without the interpreter's lock. A stored page has one cell
-//! and a new page comes to a machine once, with all of its cells there: so every pair comes once.
-//!
-//! **Lengths bound the Jaccard similarity of shingles, not the distance of SimHash fingerprints.**
-//! Two bounds can be asked for. `exact` counts lengths in the compared sets and asks all
-//! languages: nothing is lost. `sampled` is the paper's: lengths of words, tau, and the rho that a
-//! sample showed; it sends less, loses what does not keep to it, and `recall` measures how much.
-//!
-//! # What this module does not know
-//!
-//! Which machine is which. Bounds, cells and comparisons are in `hapax_partition`, rows in
-//! `cell_rows`.
+//! A stored page has one cell, and a new page comes to a machine once with all of its cells there, so every pair
+//! comes once. **Lengths bound the Jaccard similarity of shingles, not the distance of SimHash fingerprints.**
+//! `exact` counts lengths in the compared sets, asks all languages and loses nothing; `sampled` is the paper's,
+//! with tau and a sampled rho: it sends less, and `recall` measures the loss. Releases the GIL. Bounds and cells
+//! are in `hapax_partition`.
 //!
 //! Source: Zhu et al. 2012, 4.
 
@@ -339,7 +333,7 @@ impl CellsCore {
         py.detach(|| self.compared(&rows))
     }
 
-    /// Pairs of a sample at least so much alike, and how many of them meet.
+    /// Pairs of a sample at least so similar, and how many of them are compared.
     fn recall(&self, py: Python<'_>, sample: Vec<Batch>) -> PyResult<(usize, usize)> {
         py.detach(|| self.recalled(&sample))
     }

@@ -1,26 +1,10 @@
-//! The engine as a Python module: `hapax._hapax`.
+//! The engine as a Python module, `hapax._hapax`, on which the typed and documented package `python/hapax` is
+//! built.
 //!
-//! What Python people see is the package `python/hapax`, which is typed and documented; this
-//! module is what it stands on. Texts, numbers and paths come in, engine values, bytes, Arrow
-//! tables and JSON go out.
-//!
-//! # Reading order
-//!
-//! `errors` turns every error of the engine into a Python exception. `recipes` makes a recipe
-//! ready, `columns` says which column is what, `texts` is a column of documents wherever it lies, `workers` spreads it over threads
-//! without the interpreter's lock; `fingerprinter`, `signature` and `comparison` are the
-//! values. `index` searches, `stages` and `dedup` clean a corpus, `spool` makes one of a caller's data, `shards` cleans one with several processes, `steps` does it in steps for Spark
-//! and `cells` joins new pages with stored ones there, `repository` and `client` keep pages, here or
-//! behind HTTP.
-//!
-//! # What it promises
-//!
-//! The lock is released around all work. Errors are exceptions; nothing of outside makes it
-//! panic. A value that belongs to a process refuses to work in a child made by `fork`.
-//!
-//! # What this crate does not know
-//!
-//! Algorithms. It calls the crates that have them.
+//! Texts, numbers and paths come in; engine values, bytes, Arrow tables and JSON go out. Guarantees that the GIL is
+//! released around all work, that errors are exceptions and outside data never panics, and that a value that
+//! belongs to a process refuses to work in a child made by `fork`. Contains no algorithms: it calls the crates that
+//! have them.
 
 mod cell_rows;
 mod cells;

@@ -2,7 +2,7 @@
 //!
 //! Every answer is the JSON that the service would give, so that one set of Python classes reads
 //! both. A repository has a thread and a lock on its file: it is of no use to a forked child,
-//! which is told so and must not even close it.
+//! which gets an error and must not even close it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -86,7 +86,7 @@ pub(crate) enum Texts {
     },
 }
 
-/// How many documents of a list are taken between looks for Ctrl-C.
+/// How many documents of a list are taken between checks for Ctrl-C.
 const BETWEEN: usize = 1 << 16;
 
 impl Texts {

@@ -2,8 +2,8 @@
 //!
 //! Threads live as long as the call: nothing is left behind that a forked child could wait for.
 //! Rows are handed out in small runs; results come back in order. The calling thread works too,
-//! and looks between rows whether the user pressed Ctrl-C. Work that is not cut into rows runs on a
-//! thread beside the one that looks ([`interruptible`]).
+//! and checks between rows for Ctrl-C. Work that is not cut into rows runs on a
+//! second thread while the first checks ([`interruptible`]).
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -35,7 +35,7 @@ pub(crate) fn threads(asked: i64) -> PyResult<NonZero<usize>> {
     Ok(count.unwrap_or(NonZero::<usize>::MIN))
 }
 
-/// Does work on a thread of its own, and looks for Ctrl-C meanwhile. Then `stop` is set, for work that asks it;
+/// Does work on a thread of its own, and checks for Ctrl-C meanwhile. Then `stop` is set, for work that asks it;
 /// other work ends when it is through, and nobody waits for it.
 pub(crate) fn interruptible<R: Send + 'static>(
     py: Python<'_>,

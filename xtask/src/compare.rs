@@ -1,7 +1,7 @@
 //! Hapax beside its peers: builds the contenders, runs them, keeps the record.
 //!
 //! The measuring is `bench/compare`: a crate of its own that holds the peers of crates.io, and Python
-//! that installs those of PyPI, starts every contender in a process of its own and judges its answers.
+//! that installs those of PyPI, starts every contender in a process of its own and checks its answers.
 //! Everything that is fetched or made lies under the target folder.
 //!
 //! It does not know the contenders or what is measured.
@@ -56,7 +56,7 @@ pub(crate) fn compare(workspace: &Workspace, arguments: &Arguments) -> Result<bo
     // The same target folder: what both need is compiled once.
     let mut peers = workspace.cargo(["build", "--release", "--locked", "--manifest-path"]);
     run(peers.arg("bench/compare/Cargo.toml").env("CARGO_TARGET_DIR", target))?;
-    // Who judges is judged first.
+    // The checks are tested first.
     let mut judge = workspace.command("python3");
     run(judge.args(["-m", "unittest", "--quiet", "test_judge"]).current_dir(folder))?;
     let mut command = workspace.command("python3");

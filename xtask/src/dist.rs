@@ -45,7 +45,6 @@ const BESIDE: [&str; 6] = [
 const SHELLS: [(&str, &str); 3] =
     [("bash", "hapax.bash"), ("zsh", "_hapax"), ("fish", "hapax.fish")];
 
-/// Makes all of it.
 pub(crate) fn dist(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     let out = std::path::absolute(&arguments.out).context("not a folder that can be named")?;
     if out.exists() {

@@ -1,14 +1,9 @@
 //! Fuzzing: a smoke run of every target in the tests, and the long run under libFuzzer.
 //!
-//! The targets are plain functions in `fuzz/targets`. The part of the tests runs them on seeds, former
-//! findings and a fixed number of mutations with the build that the tests have anyway. The long run
-//! compiles this repository's crates again with coverage counters, which the stable toolchain can
-//! do (`-C passes=sancov-module`), links libFuzzer, and gives each target its minutes. The libraries
-//! of others are those of the tests' build, without counters: what they read is guided by the
-//! dictionaries alone. What a run learns is kept below `target/fuzz`; the next one goes on from there.
-//!
-//! The soak and the attacks on the running service are programs of their own, in `fuzz/soak` and
-//! `fuzz/hostile`; here they are built and started.
+//! The smoke run takes seeds, former findings and a fixed number of mutations. The long run compiles this
+//! repository's crates with coverage counters (`-C passes=sancov-module`, on stable), links libFuzzer, and gives
+//! each target its minutes; dependencies have no counters, so dictionaries guide their inputs. Findings are kept
+//! below `target/fuzz`. `fuzz/soak` and `fuzz/hostile` are built and started here.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,8 @@
-//! Under which licences the libraries stand that this project is built from.
+//! Checks the licences of the libraries that this project is built from.
 //!
-//! `cargo metadata` says which there are and what each states. Every statement must be met by
-//! licences of the list below, and `THIRD-PARTY.md` must name every library with what it states.
-//! What only tests, benchmarks and tools use is not handed on, so there a few more are good.
-//!
-//! # What it does not know
-//!
-//! Whether a statement is true, and what else lies in a library's package: C sources that come
-//! along are named by hand in [`ALONGSIDE`].
+//! Every licence that `cargo metadata` states must be met by the list below, and `THIRD-PARTY.md` must name every
+//! library with it. Tests, benchmarks and tools may use a few more, since they are not handed on. Does not check
+//! whether a statement is true, or what else a package contains: C sources are named by hand in [`ALONGSIDE`].
 //!
 //! Source: SPDX specification 2.3, annex D, "SPDX license expressions".
 

@@ -1,20 +1,8 @@
 //! The project's own tooling, run as `cargo xtask`.
 //!
-//! `test` runs every part in order, or the named ones alone. `tidy` checks the house
-//! rules that no compiler knows. `readme` runs the examples in the documentation and can
-//! rewrite the output they show. `papers` repeats the papers' measurements, `compare` measures
-//! beside the peers.
-//!
-//! # Reading order
-//!
-//! [`parts`] is the list of what the tests are; a new part is one entry there. [`needs`]
-//! provides what a part wants from outside Rust. [`tidy`] holds the rules, [`console`] the
-//! examples, [`fuzz`] what is tried against hostile data and faults, [`service`] what is tested in
-//! a browser and over HTTP, [`wheel`] the Python package,
-//! [`package`] what is published, [`dist`] makes it, [`release`] what is tried before that,
-//! [`licences`] what other people's libraries ask for. [`papers`] starts the experiments,
-//! [`compare`] the measurement beside the peers; [`pictures`] makes those of the documentation.
-//! [`workspace`] knows where the repository is and how to start a command in it.
+//! `test` runs every part in order, or the named ones alone; [`parts`] is their list. `tidy` checks the house
+//! rules, `readme` runs the documentation's examples, `papers` repeats the papers' measurements, `compare` measures
+//! peers, `pictures` makes the documentation's pictures.
 //!
 //! Exit codes: 0 done, 1 something failed, 2 bad arguments.
 #![expect(clippy::print_stdout, reason = "a program that talks to the person who started it")]

@@ -20,7 +20,6 @@ pub(crate) enum Place<'a> {
     Prose,
     /// The line that opens a block, with what stands after the fence.
     FenceStart(&'a str),
-    /// Inside a block.
     Fenced,
     FenceEnd,
 }

@@ -42,7 +42,6 @@ enum Manager {
     Python,
 }
 
-/// Who runs this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rights {
     Root,
@@ -54,7 +53,7 @@ enum Rights {
 enum Plan {
     /// Commands to run, in order; none when nothing is missing.
     Run(Vec<Vec<String>>),
-    /// Only root can do it: what to tell the person.
+    /// Only root can do it: the command to print.
     Ask(String),
 }
 

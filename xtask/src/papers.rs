@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{Workspace, run};
 
-/// What to run.
 pub(crate) struct Run<'a> {
     pub(crate) only: &'a [String],
     pub(crate) full: bool,

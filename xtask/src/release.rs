@@ -16,7 +16,6 @@ use crate::package::published;
 use crate::wheel;
 use crate::workspace::{Workspace, run};
 
-/// One step.
 struct Step {
     name: &'static str,
     about: &'static str,
@@ -33,7 +32,6 @@ const STEPS: &[Step] = &[
 const CHECKED: [&str; 6] =
     ["hapax", "hapax-corpus", "hapax-dedup", "hapax-store", "hapax-search", "hapax-eval"];
 
-/// The names of the steps.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     STEPS.iter().map(|step| step.name)
 }

@@ -15,27 +15,33 @@ const PLAYWRIGHT: &str = "playwright-core@1.65.0";
 
 /// What a server serves: a new repository, or an index of `examples/docs` as well.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Serving {
+pub(crate) enum Serving {
     Repository,
     SearchIndex,
+    /// A repository with the pages of `examples/docs`.
+    Sample,
 }
 
 /// A running server; ends with the value.
-struct Server {
+pub(crate) struct Server {
     process: Child,
-    address: String,
+    /// `http://127.0.0.1:PORT`.
+    pub(crate) address: String,
     _folder: tempfile::TempDir,
 }
 
 impl Server {
-    fn start(workspace: &Workspace, with: Serving) -> Result<Self> {
+    pub(crate) fn start(workspace: &Workspace, with: Serving) -> Result<Self> {
         run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
         let folder = tempfile::tempdir()?;
         let program = workspace.binaries().join("hapax");
+        let seen = folder.path().join("seen");
+        if with == Serving::Sample {
+            let mut fill = workspace.command(&program);
+            run(fill.args(["dedup", "examples/docs", "--quiet", "--into"]).arg(&seen))?;
+        }
         let mut command = workspace.command(&program);
-        command
-            .args(["serve", "--listen", "127.0.0.1:0", "--store"])
-            .arg(folder.path().join("seen"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(seen);
         if with == Serving::SearchIndex {
             let index = folder.path().join("index");
             let mut build = workspace.command(&program);

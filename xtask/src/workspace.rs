@@ -2,7 +2,7 @@
 //!
 //! Children get an environment in which the answer depends on the repository alone: compiler
 //! flags from outside are removed (they would replace those of `.cargo/config.toml` and rebuild
-//! everything), and so are what cargo told this program about itself and the settings of a service
+//! everything), and so are the variables that cargo set for this program and the settings of a service
 //! that the caller may have (`HAPAX_...`).
 
 use std::ffi::OsString;

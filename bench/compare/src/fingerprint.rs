@@ -1,10 +1,10 @@
 //! Fingerprints of texts, and how alike they say that given pairs are.
 //!
 //! Ours is the whole signature of recipe `web-2`: 64 bits with their strength, sketch and content
-//! hash; pairs are judged by the bits or by the sketch. gaoya makes 64 bits of the words, or 128
+//! hash; pairs are compared by the bits or by the sketch. gaoya makes 64 bits of the words, or 128
 //! minima of runs of five words. Making is timed; comparing is not.
 //!
-//! A likeness is any number that grows with it; whoever judges chooses the bound.
+//! A likeness is any number that grows with it; the caller chooses the bound.
 
 use std::fs;
 use std::path::PathBuf;

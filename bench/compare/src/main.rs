@@ -1,17 +1,8 @@
-//! Hapax and its peers from crates.io, each run alone in a process of its own.
+//! Measures Hapax and its peers from crates.io, each alone in a process of its own.
 //!
-//! `hapax-compare JOB` does one job, described in JSON, and prints what it measured as one line
-//! of JSON; answers go to the file the job names. `cargo xtask compare` starts it and judges the
-//! answers: no contender marks its own work.
-//!
-//! # Reading order
-//!
-//! [`near`] searches fingerprints, [`fingerprint`] makes them, [`purify`] makes text of pages.
-//! [`measure`] is the clock and the scale.
-//!
-//! # What it does not know
-//!
-//! Truth, other contenders, tables.
+//! `hapax-compare JOB` runs one job, described in JSON, and prints its measurements as one line of JSON. Answers go
+//! to the file that the job names; `cargo xtask compare` starts the jobs and checks the answers, so no contender
+//! checks its own work.
 
 #![allow(clippy::print_stdout, reason = "the report of the job goes to standard output")]
 
@@ -32,9 +23,7 @@ use serde::{Deserialize, Serialize};
 enum Job {
     /// Fingerprints within a distance of queries.
     Near(near::Job),
-    /// Fingerprints of texts.
     Fingerprint(fingerprint::Job),
-    /// Texts of pages.
     Purify(purify::Job),
     /// A folder of HTML files as lines of JSON, decoded as the engine decodes them.
     Pages(purify::Folder),

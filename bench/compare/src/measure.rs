@@ -43,7 +43,7 @@ pub(crate) fn cpu<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (result, start.elapsed().as_secs_f64())
 }
 
-/// Bytes of this process that are in memory now; 0 where the system does not tell.
+/// Bytes of this process that are in memory now; 0 where the system does not report it.
 pub(crate) fn resident_bytes() -> usize {
     const PAGE: usize = 4096;
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

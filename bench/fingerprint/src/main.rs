@@ -1,15 +1,13 @@
-//! How fast is the way from bytes to bits?
+//! Measures the way from bytes to bits: SimHash over given tokens, the share of each stage, and the gain of a
+//! second thread.
+//!
+//! Times are CPU seconds of the thread, the best of several rounds; only ratios within one run mean something.
+//! Answers are asserted: a wrong one stops the run. Peers are in `bench/compare`.
 //!
 //! ```text
 //! cargo run --release -p hapax-bench-fingerprint
 //! cargo run --release -p hapax-bench-fingerprint -- --jsonl PAGES.jsonl
 //! ```
-//!
-//! Two tables: accumulating SimHash over given tokens, and the share of each stage of the whole
-//! way; then the gain of a second thread. Those who do parts of the way are beside us in
-//! `bench/compare`. Times are CPU seconds of the thread, best of several rounds, because machines
-//! are shared; only the ratios of one run mean something. Answers are asserted: a fast wrong one
-//! stops the run.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 

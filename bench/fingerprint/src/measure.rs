@@ -26,7 +26,6 @@ impl Bench<'_> {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// Microseconds a page.
     pub(crate) fn per_page(&self, seconds: f64) -> String {
         format!("{:.1}", 1e6 * seconds / self.pages.len() as f64)
     }
@@ -37,7 +36,6 @@ impl Bench<'_> {
     }
 }
 
-/// A table with these headings.
 pub(crate) fn table(headings: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header(headings);

@@ -55,7 +55,6 @@ fn texts(bench: &Bench<'_>) -> Result<Vec<String>> {
         .collect()
 }
 
-/// The share of each stage.
 pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<()> {
     let texts = texts(bench)?;
     let five = ShingleSize::new(5).unwrap_or(ShingleSize::ONE);

@@ -1,6 +1,6 @@
 //! Many distinct fingerprints that share a key: what a template page with a number makes.
 //!
-//! All fingerprints have the same first bits, so that the first keys of a plan tell nothing apart.
+//! All fingerprints have the same first bits, so that the first keys of a plan distinguish nothing.
 //! Planted pairs must be found; a smaller set is checked against a scan by the tests of the join.
 
 use anyhow::{Context, ensure};

@@ -50,7 +50,6 @@ impl Spill for Files {
     }
 }
 
-/// Writes numbers as they are.
 pub(crate) fn write_numbers(path: &Path, numbers: &[u64]) -> io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     numbers.iter().try_for_each(|number| file.write_all(&number.to_le_bytes()))?;

@@ -19,7 +19,7 @@ pub(crate) fn run(entries: u64, bound: MaxDistance) -> anyhow::Result<()> {
     let least = Duration::from_secs(1);
     let (built, scan) = timed(|| Segment::build(all, SegmentEngine::Scan, bound));
     let scan = scan?;
-    // A scan of many is slow; some of the queries tell enough.
+    // A scan of many is slow; a sample of the queries is enough.
     let few = &queries[..queries.len().min(256)];
     let (scan_rate, expected) = rate(&scan, few, bound, least)?;
 

@@ -40,7 +40,7 @@ impl Stopwatch {
         self.start.elapsed()
     }
 
-    /// Where the system does not tell CPU time, it is taken to be all of the time.
+    /// Where the system does not report CPU time, it is taken to be all of the time.
     pub(crate) fn rate(&self, count: usize) -> Rate {
         let wall = self.wall();
         let cpu = cpu_time().zip(self.cpu).map_or(wall, |(now, then)| now - then);

@@ -1,6 +1,6 @@
 //! The job over a real index and log: the paper's table and figures, time, threads, quality.
 //!
-//! Asserted before anything is told: more bits find no less, more queries leave no more, threads and
+//! Asserted before anything is printed: more bits find no less, more queries leave no more, threads and
 //! runs make no difference. Nothing is changed in the index: what would be gone is hidden.
 
 use crate::arguments::Arguments;

@@ -36,7 +36,7 @@ pub(crate) struct Options {
     /// Milliseconds that a connection waits after each answer: 0 asks for all that the machine has
     #[arg(long, default_value_t = 0)]
     pause_ms: u64,
-    /// Where the repository is made, and stays; a temporary folder unless told
+    /// Where the repository is made, and stays; a temporary folder by default
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -34,7 +34,7 @@ pub(crate) struct Options {
     /// Ask for the nearest page of those that match none, too: they are compared with all pages
     #[arg(long)]
     nearest: bool,
-    /// Where the repository is made, and stays; a temporary folder unless told
+    /// Where the repository is made, and stays; a temporary folder by default
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }
@@ -47,7 +47,6 @@ const REQUESTS: u64 = 4000;
 const GREEDY: usize = 10;
 const JSON: &str = "application/json";
 
-/// What a crawler asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Check,
@@ -272,7 +271,7 @@ fn requests(options: &Options, kind: impl Fn(u64) -> Kind) -> Result<Vec<Made>> 
     made.collect()
 }
 
-/// One connection: asks until it is over, and waits when told to.
+/// One connection: asks until it is over, and waits as the answer says.
 fn ask(
     address: SocketAddr,
     crawler: usize,

@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// Pages recorded in the batches
     #[arg(long, default_value_t = 200_000)]
     batch: u64,
-    /// Where the repository is made, and stays; a temporary folder unless told
+    /// Where the repository is made, and stays; a temporary folder by default
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }

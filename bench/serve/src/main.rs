@@ -1,13 +1,10 @@
-//! How much of the library's speed is left behind HTTP, and does the service live through an hour?
+//! Measures how much of the library's speed is left behind HTTP, and whether the service survives an hour.
 //!
-//! `hapax-bench-serve load` makes a repository, measures the library alone on all cores, then starts
-//! the service as a process of its own and asks it over loopback from 64 connections: health,
-//! ready fingerprints, real pages, a batch. Every answer is read and its verdict compared with
-//! what is known of the page; a wrong one ends the run. `hapax-bench-serve soak` mixes all that,
-//! kills and restarts the service, and at the end looks for every page that was acknowledged. `backup` measures
-//! what clients wait while a backup is made, `fetchers` what twenty crawlers get.
-//!
-//! Client and server share the machine's cores, so rates are of both together. Ratios count.
+//! `load` measures the library alone on all cores, then a service in a process of its own over loopback: health,
+//! ready fingerprints, real pages, a batch. Every verdict is compared with the known one; a wrong one ends the run.
+//! `soak` mixes all that, kills and restarts the service, and looks for every acknowledged page at the end.
+//! `backup` measures clients' waiting time during a backup, `fetchers` the throughput of twenty crawlers. Client
+//! and server share the machine's cores, so only ratios count.
 #![expect(clippy::print_stdout, reason = "a program that prints its tables")]
 
 mod backup;

@@ -87,7 +87,6 @@ fn json(url: String, n: u64, words: u32, recipe: &str) -> Result<String> {
     })?)
 }
 
-/// A repository of so many pages.
 pub(crate) fn repository(folder: &Path, pages: u64) -> Result<Repository> {
     // Ready signatures on many hosts, as a service gets them from crawlers that it trusts.
     let settings = Settings::new(fingerprinter()?.recipe_id().clone());

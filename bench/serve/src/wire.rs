@@ -7,7 +7,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// The bytes of a request.
 pub(crate) fn request(method: &str, path: &str, kind: &str, body: &str) -> Vec<u8> {
     with_headers(method, path, &format!("Content-Type: {kind}\r\n"), body)
 }
@@ -29,7 +28,6 @@ fn with_headers(method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> 
 pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
-    /// The last answer's body.
     pub(crate) body: Vec<u8>,
     /// Seconds after which the last answer said to ask again.
     pub(crate) retry_after: Option<u64>,

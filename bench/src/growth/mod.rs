@@ -1,18 +1,13 @@
-//! How do time per query and bytes per page grow with the number of pages?
+//! Measures time per query and bytes per page against the number of pages, for every power of two: batched
+//! find-all, one thread, CPU time.
+//!
+//! Scan and tables run on uniform fingerprints with planted neighbours, all of which must be found; on a sample the
+//! tables must answer as the scan does. The planner chooses the tables within `--memory`. Weak bits run on
+//! documents: see `weak`. Each index is dropped before the next is built; peak memory is printed at the end.
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- growth --to 27 --plot growth.svg
 //! ```
-//!
-//! For every power of two, batched find-all, one thread, CPU time:
-//!
-//! - scan and tables on uniform fingerprints with planted neighbours. All of those must be found,
-//!   and on a sample the tables must answer as the scan does, before a point is drawn. Which
-//!   tables is the planner's choice within `--memory`.
-//! - weak bits on documents: see `weak`.
-//!
-//! Each index is dropped before the next is built; the most memory the process ever held is
-//! printed at the end.
 
 mod weak;
 
@@ -62,7 +57,7 @@ const CHARTS: Charts = Charts {
     label: |pages| format!("2<tspan dy='-5' font-size='10'>{}</tspan>", pages.ilog2()),
 };
 
-/// Queries on which engines are judged by the scan.
+/// Queries on which engines are compared with the scan.
 const JUDGED: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -164,7 +159,7 @@ fn points(rows: &[Row], recall: f64) -> Vec<Point> {
     points
 }
 
-/// The most this process ever held, in GiB, where the system tells.
+/// Peak memory of this process in GiB, where the system reports it.
 fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// How many of them the slower engines answer
     #[arg(long, default_value = "10e3", value_parser = count)]
     slow_queries: usize,
-    /// How many of them the scan answers, to judge the others
+    /// How many of them the scan answers, to check the other engines
     #[arg(long, default_value = "200", value_parser = count)]
     judged: usize,
     /// Limits to the number of tables; each makes a row
@@ -217,7 +217,6 @@ impl Bench<'_> {
     }
 }
 
-/// Queries a second.
 struct Throughput {
     wall: f64,
     /// If each thread had a core of its own: what contention for memory alone leaves.

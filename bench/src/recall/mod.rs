@@ -1,15 +1,14 @@
-//! What `hapax near find --recall` really takes and finds: the program, measured from outside.
+//! Measures what `hapax near find --recall` takes and finds, from outside the program.
+//!
+//! A collection and queries with sums are written as files. The program answers once with each recall and once
+//! exactly; its peak memory is read from the system. Bytes of a page are that peak over the pages, and the same
+//! less the peak with an empty collection. Recall is over *all* matches of the exact run, and again without those
+//! identical to their query. A line that the exact run lacks is an error.
 //!
 //! ```text
 //! cargo build --release -p hapax-cli
 //! cargo run --release -p hapax-bench -- recall --pages 10e6 --within 3,6 --recall 0.9,0.95,0.99
 //! ```
-//!
-//! A collection and queries with sums are written as files. The program answers them with each recall,
-//! and once exactly; its peak memory is read from the system while it runs. The bytes of a page are
-//! that peak over the pages, and the same less the peak of an empty collection and the same queries.
-//! Recall is over *all* matches that the exact run reports, and again without those identical to
-//! their query. A line that the exact run does not have is an error.
 
 mod program;
 mod sets;

@@ -14,7 +14,6 @@ pub(super) struct Program<'a> {
     pub(super) queries: &'a Path,
 }
 
-/// One search.
 pub(super) struct Run {
     output: String,
     errors: String,

@@ -1,12 +1,10 @@
-//! Weak bits on documents: recall asked and found, and how fast, beside our exact engine and the
+//! Measures weak bits on documents: recall asked and found, and speed, compared with our exact engine and the
 //! thesis's baseline.
 //!
-//! The exact engine says which matches there are (a sample of its answers is checked against the
-//! scan first). Recall is over *copies*, matches made from the same original as the query, that
-//! differ from it in at least one bit as in the thesis: equal fingerprints are found by the first
-//! probe. Beside it stands the share of all matches that differ: long documents of one topic come
-//! within six bits of each other although neither was made from the other, and what flips there
-//! has little to do with weak bits. One query in ten calibrates and is not asked.
+//! The exact engine gives the true matches (checked against the scan on a sample). Recall is over *copies*: matches
+//! made from the same original as the query that differ from it in at least one bit, as in the thesis. The share of
+//! all differing matches is printed, too: long documents of one topic come within six bits by chance, and what
+//! flips there has little to do with weak bits. One query in ten calibrates and is not measured.
 
 pub(crate) mod documents;
 mod real;
@@ -45,7 +43,7 @@ pub(crate) struct Arguments {
     /// How many of them the thesis's baseline answers
     #[arg(long, default_value = "10e3", value_parser = count)]
     slow_queries: usize,
-    /// How many of them the scan answers, to judge the exact engine
+    /// How many of them the scan answers, to check the exact engine
     #[arg(long, default_value = "200", value_parser = count)]
     judged: usize,
     /// Prefix lengths; none for the one chosen by cost
@@ -117,7 +115,6 @@ struct Bench<'a> {
     numbers: &'a [usize],
 }
 
-/// One line.
 struct Row {
     engine: String,
     asked: f64,

@@ -1,4 +1,5 @@
-//! What does a durable repository cost, and what does it save?
+//! Measures what a durable repository costs and saves. Every answer is asserted before its time is printed; only
+//! ratios of one run count.
 //!
 //! | command | question |
 //! |---|---|
@@ -8,8 +9,6 @@
 //! | `accuracy` | page by page against one all-to-all run (table 1) |
 //! | `open` | how long opening a large repository takes |
 //! | `kill` | a process killed hundreds of times: what it acknowledged is there |
-//!
-//! Every answer is asserted before its time is printed. Ratios of one run are what counts.
 #![expect(clippy::print_stdout, reason = "a program that prints its tables")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
 

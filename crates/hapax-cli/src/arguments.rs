@@ -18,15 +18,15 @@ use clap::{Parser, Subcommand};
     max_term_width = 100,
     after_help = "\
 Examples:
-  hapax dedup crawl/*.warc.gz --out clean      every page once: kept, groups, report
-  hapax fingerprint crawl/ --out crawl.txt     every page under a folder
-  curl -s URL | hapax fingerprint - --json     one page, everything about it
-  hapax compare old.html new.html              what changed, and how alike they are
-  hapax near find new.txt --index crawl.hpx    which stored fingerprints are near these
-  hapax page add seen URL page.html            remember a page: is it a duplicate?
-  hapax query-dedup --index I --log Q --out D  duplicates out of the results people see
-  hapax eval docs.jsonl --truth pairs.tsv      how right the answers are
-  hapax plan --pages 8e9 --within 3            which index that many pages need
+  hapax dedup crawl/*.warc.gz --out clean      keep every page once; groups and report
+  hapax fingerprint crawl/ --out crawl.txt     all pages in a folder
+  curl -s URL | hapax fingerprint - --json     one page, as JSON
+  hapax compare old.html new.html              similarity, and what changed
+  hapax near find new.txt --index crawl.hpx    stored fingerprints near these
+  hapax page add seen URL page.html            record a page: is it a duplicate?
+  hapax query-dedup --index I --log Q --out D  remove duplicates from search results
+  hapax eval docs.jsonl --truth pairs.tsv      precision and recall
+  hapax plan --pages 8e9 --within 3            engine and memory for that many pages
   hapax serve --store seen                     the service and its web page
   hapax help fingerprint                       more about a command"
 )]

@@ -29,9 +29,9 @@ pub(crate) struct ReadArguments {
 
     /// In folders, read every file except hidden ones, whatever its name
     ///
-    /// Without it, files count by their names (.html, .htm, .shtml, .xhtml, .xht, .txt, .text, .md, .markdown,
-    /// .jsonl, .parquet, .warc, ...) or by first bytes that cannot be mistaken. Links to folders are
-    /// never followed.
+    /// Without it, files count by their names (.html, .htm, .shtml, .xhtml, .xht, .txt, .text, .md,
+    /// .markdown, .jsonl, .parquet, .warc, ...) or by unmistakable first bytes. Links to folders
+    /// are never followed.
     #[arg(long)]
     all_files: bool,
 
@@ -110,7 +110,6 @@ impl ReadArguments {
         }
     }
 
-    /// How many threads to use.
     pub(crate) fn threads(&self) -> NonZeroUsize {
         or_all_cores(self.threads)
     }
@@ -187,7 +186,6 @@ fn input_formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(all).try_map(|name| Format::named(&name).ok_or("no such format"))
 }
 
-/// A heading of help.
 const FIELDS: &str = "Fields of JSONL and columns of Parquet";
 
 /// Which fields of JSON objects, or columns of tables, make a document.

@@ -20,7 +20,6 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What the shell sees.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,

@@ -1,20 +1,9 @@
-//! The `hapax` program: finds and removes near-duplicate web pages.
+//! The `hapax` program: finds and removes near-duplicate web pages. A library, so that tests can read the
+//! arguments; [`run`] is all of it.
 //!
-//! A library, so that its tests can look at the arguments; [`run`] is all of it. This file parses,
-//! dispatches and turns the outcome into an exit code; everything a command does is in its file under
-//! `commands`.
-//!
-//! # Reading order
-//!
-//! `arguments` is what a user can type, `overview` how help lists it, `commands` what it does.
-//! `recipes` and `corpus` turn arguments into a ready fingerprinter and documents in order, `one_page`
-//! reads a single page, `output` writes results so that nothing half-done is left behind, and
-//! `overwriting` sees to it that nothing read is replaced. `repositories` is what commands ask of a
-//! repository. `failure` says which exit code an error is.
-//!
-//! # What this program does not know
-//!
-//! Algorithms. The engine is the `hapax` crate.
+//! This file parses, dispatches and turns the outcome into an exit code; each command is a file under `commands`.
+//! `arguments` and `overview` are what users type and what help lists, `failure` maps errors to exit codes.
+//! Contains no algorithms: the engine is the `hapax` crate.
 
 mod arguments;
 mod commands;

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 /// Where a page is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Standard input.
     Standard,
     File(PathBuf),
 }

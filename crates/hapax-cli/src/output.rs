@@ -1,12 +1,9 @@
-//! Where results go: standard output, or a file or an object of a store that appears when it is complete.
+//! Writes results to standard output, or to a file or object that appears when it is complete.
 //!
-//! A file is written under a temporary name in the same folder and renamed at the end, so a
-//! run that fails or is interrupted leaves what was there before. A target that exists and is
-//! no regular file (a pipe, a device) is written to directly; renaming would replace it. What goes to an address is
-//! written to a temporary file and sent at the end.
-//!
-//! Results repeat names and addresses from outside. Where a person watches, they lose what would
-//! steer the terminal; files and pipes get every byte as it is.
+//! A file is written under a temporary name in the same folder and renamed at the end, so a failed run leaves what
+//! was there before. A pipe or device is written to directly. What goes to an address is written to a temporary
+//! file and sent at the end. On a terminal, names and addresses from outside lose control characters; files and
+//! pipes get every byte.
 
 use crate::failure::Failure;
 use crate::leftovers::Making;
@@ -78,7 +75,6 @@ impl Growing {
         Ok(Self { path: folder.path().join(&target.name), sent: Some((target, folder, making)) })
     }
 
-    /// Where it is written.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -140,7 +136,6 @@ impl Output {
         self.write_styled(harmless_lines(&text).as_bytes())
     }
 
-    /// Writes a line.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
         self.write(format!("{text}\n").as_bytes())
     }

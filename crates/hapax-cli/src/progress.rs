@@ -55,7 +55,6 @@ impl Progress {
         Self { bar, quiet, started: Instant::now(), read: Read::default() }
     }
 
-    /// Counts a page.
     pub(crate) fn page(&mut self, bytes: u64) {
         self.read.pages += 1;
         self.read.bytes += bytes;

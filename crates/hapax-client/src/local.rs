@@ -6,7 +6,7 @@
 use crate::wire::{GroupStatuses, PageDetail, Rows, Verdict};
 use hapax_store::{Action, Effect, Market, Observation, Reader, Repository, StoreError};
 
-/// What an [`Action`] led to.
+/// The result of an [`Action`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Done {
     /// The page stands like this.

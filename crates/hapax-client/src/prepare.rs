@@ -30,10 +30,9 @@ fn invalid(message: impl Into<String>) -> InputError {
     InputError::Invalid(message.into())
 }
 
-/// A page ready to be judged, and its text if it came with one.
+/// A page ready to be compared, and its text if it came with one.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The page's address.
     pub url: String,
     pub action: Action,
     pub text: Option<String>,

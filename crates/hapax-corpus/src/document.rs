@@ -32,7 +32,6 @@ pub struct Place {
     pub length: u32,
 }
 
-/// One page or text.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     /// The id field or the URL, and where there is neither the file and the line. The same in
@@ -45,7 +44,6 @@ pub struct Document<'a> {
     pub content_type: Option<Cow<'a, str>>,
     /// How much it is worth; larger is better.
     pub score: Option<f64>,
-    /// When it was fetched.
     pub fetched: Option<Timestamp>,
     /// As the corpus states it.
     pub language: Option<Cow<'a, str>>,
@@ -70,7 +68,6 @@ pub enum Kind {
 /// The content of a document.
 #[derive(Clone, Debug)]
 pub struct Body<'a> {
-    /// How to read it.
     pub kind: Kind,
     /// The bytes or characters.
     pub content: Content<'a>,
@@ -94,7 +91,6 @@ pub enum Fact {
         from: String,
         /// The address it leads to, absolute.
         to: String,
-        /// Where this is said.
         place: Place,
     },
     /// The crawler found at `from` what it had already stored for `to`.
@@ -103,7 +99,6 @@ pub enum Fact {
         from: String,
         /// The address whose record holds the content.
         to: String,
-        /// Where this is said.
         place: Place,
     },
 }
@@ -170,7 +165,6 @@ impl Content<'_> {
 }
 
 impl<'a> Body<'a> {
-    /// Characters.
     pub fn str(kind: Kind, text: impl Into<Cow<'a, str>>) -> Self {
         Self { kind, content: Content::Str(text.into()) }
     }

@@ -70,7 +70,6 @@ pub enum Error {
     Io {
         /// What was tried: "open", "read", ...
         action: &'static str,
-        /// The file or folder.
         path: String,
         /// What the system answered.
         source: io::Error,
@@ -117,7 +116,6 @@ pub enum Error {
         /// What cannot be done, and what can be done instead.
         what: String,
     },
-    /// CSV or TSV.
     #[error(
         "{path}: CSV and TSV are not read, only WARC, WET, ARC, JSONL, Parquet, HTML, lines and text; make JSONL of it"
     )]
@@ -172,10 +170,8 @@ pub enum Error {
         path: String,
         /// The line, row or whole file.
         at: At,
-        /// The field or column.
         field: String,
         found: String,
-        /// What it should hold.
         expected: &'static str,
     },
     /// No document has a field that the caller named.
@@ -192,7 +188,6 @@ pub enum Error {
     /// A document cannot go into this output.
     #[error("{path}: {what}")]
     Output {
-        /// The output file.
         path: String,
         /// Why, and what to do.
         what: String,

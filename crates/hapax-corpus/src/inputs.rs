@@ -1,4 +1,8 @@
-//! What the caller named, as a list of files in a fixed order.
+//! Turns the inputs named by the caller into a list of files in a fixed order.
+//!
+//! In a folder a file counts by its name (`.html`, `.txt`, `.jsonl`, ...), and one with another name by its first
+//! bytes, or when all files are asked for. Links to folders are not followed; links to files outside the folder
+//! only on request, because whoever made the folder could name any file.
 //!
 //! | input | means |
 //! |---|---|
@@ -9,11 +13,6 @@
 //! | `s3://bucket/crawl/`, `hf://datasets/…`, `https://…` | an object, a folder or a glob of a store, by the same rules |
 //! | `file:///…` | the local file or folder |
 //! | anything else | that file |
-//!
-//! In a folder a file counts by its name (`.html`, `.txt`, `.jsonl`, ...); one whose name says
-//! nothing counts when its first bytes are a format that cannot be mistaken, or when all files are
-//! asked for. Links to folders are not followed, so there is no going round in circles; links to files outside the
-//! folder only when that is asked for, because whoever made the folder could name any file.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -27,7 +26,6 @@ use crate::origin::Origin;
 use crate::sniff;
 use crate::unpack::Packing;
 
-/// A file to be read.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// Named by the caller: whatever it is, it is read.

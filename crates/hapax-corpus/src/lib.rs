@@ -1,9 +1,6 @@
-//! Reads and writes corpora, whatever they are stored in.
-//!
-//! Reads WARC, WET, ARC, JSONL, Parquet, folders of HTML and text, and text a document a line; plain,
-//! gzip, Zstandard, bzip2 or xz; files, folders, globs, lists of files, standard input;
-//! also addresses of object stores, web servers and hubs. Writes JSONL,
-//! Parquet, and WARC with the records that were kept.
+//! Reads and writes corpora in every format: WARC, WET, ARC, JSONL, Parquet, HTML, text; plain, gzip, Zstandard,
+//! bzip2 or xz; from files, folders, globs, lists, standard input, object stores, web servers and hubs. Writes
+//! JSONL, Parquet and WARC.
 //!
 //! ```no_run
 //! use std::num::NonZero;
@@ -22,24 +19,11 @@
 //! # Ok::<(), hapax_corpus::Error>(())
 //! ```
 //!
-//! # Promises
-//!
-//! - Documents come in a fixed order: inputs as named, files in order of their names, records as
-//!   they lie in the file. It does not depend on the number of threads.
-//! - Memory is bounded by [`Limits`], whatever the files hold or claim.
-//! - Bad input is an [`Error`] with the file and the place, or with
-//!   [`skip_bad`](ReadOptions::skip_bad) an [`Entry::Bad`], and reading goes on behind it.
-//! - Every document can be fetched again by its [`Place`].
-//!
-//! # Reading order
-//!
-//! [`Source`] finds files, a [`Part`] cuts one into [`Batch`]es, a batch decodes into [`Entry`]s.
-//!
-//! [`hpx`] stands by itself: the fingerprints of a collection in one file that grows.
-//!
-//! # What this crate does not know
-//!
-//! What documents are used for. The versions of arrow and parquet stay inside.
+//! Guarantees: documents come in a fixed order with any number of threads. Memory is bounded by [`Limits`]. Bad
+//! input is an [`Error`] with file and place, or with [`skip_bad`](ReadOptions::skip_bad) an [`Entry::Bad`]. Every
+//! document can be read again by its [`Place`]. [`Source`] finds files, a [`Part`] cuts one into [`Batch`]es of
+//! [`Entry`]s; [`hpx`] is separate. Does not know what documents are used for; types of arrow and parquet stay
+//! inside.
 
 mod batch;
 mod document;

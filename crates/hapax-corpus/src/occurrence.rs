@@ -1,12 +1,8 @@
-//! Does any record have a field of this name?
+//! Checks whether any record of a corpus has a field of a given name, to detect misspelt names.
 //!
-//! A misspelt name is a field that no record has, and every record without a field is a document
-//! all the same; so only a look at the whole corpus can tell. It ends with the first record that
-//! has what is looked for, which in a corpus of one shape is the first of all. Where there is none,
-//! the search costs a reading without decoding: a table is judged by its columns, and lines in
-//! which the name does not stand are not taken apart.
-//!
-//! Does not know what fields are for.
+//! Stops at the first record that has it, usually the first of all. Where no record has it, the cost is one reading
+//! without decoding: tables are checked by their columns, and lines without the name are not parsed. Does not know
+//! what fields are for.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;

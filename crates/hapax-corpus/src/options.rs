@@ -15,7 +15,6 @@ pub enum Format {
     Arc,
     /// One JSON object a line.
     Jsonl,
-    /// Apache Parquet.
     Parquet,
     /// The whole file is one page.
     Html,
@@ -37,7 +36,6 @@ impl Format {
         (Self::Lines, "lines", "Every line is a text"),
     ];
 
-    /// The format of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|format| format.1 == name).map(|format| format.0)
     }
@@ -70,7 +68,7 @@ pub enum WarcId {
 /// Options for [`Source::open`](crate::Source::open).
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// `None`: by the first bytes, and where they do not tell, by the name.
+    /// `None`: by the first bytes, and where they are ambiguous, by the name.
     pub format: Option<Format>,
     /// Fields of JSONL objects and columns of Parquet files.
     pub fields: Fields,
@@ -163,21 +161,17 @@ pub struct Fields {
     pub text: Option<String>,
     /// How much the document is worth: larger is better.
     pub score: Option<String>,
-    /// When it was fetched.
     pub fetched: Option<String>,
     pub language: Option<String>,
 }
 
-/// What a field is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The document's name.
     Id,
     Url,
     Html,
     Text,
     Score,
-    /// When it was fetched.
     Fetched,
     Language,
 }

@@ -1,18 +1,15 @@
-//! Many threads over a corpus, results in the order of the corpus.
+//! Runs many threads over a corpus and returns results in the order of the corpus.
 //!
-//! Every thread takes the next batch of the first part it can get hold of, decodes it and works on
-//! it; the calling thread receives the results in order. Several parts are read at the same time,
-//! so that unpacking is shared out as well.
+//! Each thread takes the next batch of the first part it can get, decodes it and works on it; the calling thread
+//! receives results. Several parts are read at once, so unpacking is shared. When too many results wait, only the
+//! first part is read on: memory is one batch and [`AHEAD`] results a thread. Work that would conflict on one part,
+//! such as writing a file for each, is spread over parts.
 //!
 //! ```text
 //!   part 0   [0][1][2][3][4]......      read by whoever is free, one at a time
 //!   part 1   [0][1][2]............      read ahead, while few results wait
 //!   results   0.0 0.1 0.2 ...           handed over in this order
 //! ```
-//!
-//! Results that arrive early wait, and when too many wait only the first part is read on. So
-//! memory holds one batch a thread, and [`AHEAD`] results a thread. Work that would meet other work on the same part,
-//! such as writing a file for each, is spread: threads take different parts while few results wait.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
@@ -185,7 +182,7 @@ impl<R> Desk<'_, R> {
                 let alone = !(self.spread && open_another) || lane.running == 0;
                 allowed && alone && !lane.finished && lane.reader.is_some()
             });
-            // The first part has results that are waited for; spread work looks for the least company.
+            // The first part has results that are waited for; spread work takes the part with the fewest workers.
             let chosen = match self.spread && room {
                 true => free.min_by_key(|lane| lane.running),
                 false => free.into_iter().next(),

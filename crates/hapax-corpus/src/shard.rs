@@ -17,7 +17,6 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The only one.
     pub const WHOLE: Self = Self { number: 0, of: 1 };
 
     /// `None` unless `number` is below `of`.

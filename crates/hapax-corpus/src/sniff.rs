@@ -1,9 +1,7 @@
-//! What a file is: by its first bytes, and where they do not tell by its name.
+//! Detects the format of a file by its first bytes, and where they are ambiguous by its name.
 //!
-//! Names lie more often than bytes, so bytes that cannot be mistaken win. Text can be anything,
-//! and then the name counts: one that promises pages or texts makes it a document, one that
-//! promises records makes it an error, because reading a broken corpus as one long document would
-//! look like success.
+//! Unmistakable bytes win over the name. For text the name counts: one of pages or texts makes it a document, one
+//! of records makes it an error, because reading a damaged corpus as one long document would look like success.
 //!
 //! | bytes | name | read as |
 //! |---|---|---|
@@ -50,7 +48,6 @@ pub(crate) enum Look {
     Nothing,
     /// They are not what the name promises.
     Misnamed(Format),
-    /// CSV or TSV.
     Table,
     /// They cannot be read; says why, and what can be done.
     Unreadable(&'static str),

@@ -5,12 +5,9 @@
 //!              in order    one thread   any thread    in order
 //! ```
 //!
-//! A part is a file, or a run of small files that are one document each. Parts are independent:
-//! several threads can each read one. The order of the corpus is the order of (part, batch,
-//! entry), whoever read what when.
-//!
-//! Memory is one batch for each thread that decodes and one window for each part that is open,
-//! both bounded by [`Limits`](crate::Limits), plus the list of files.
+//! A part is a file, or a run of small files of one document each; threads can read parts independently. The order
+//! of the corpus is that of (part, batch, entry). Memory is one batch a decoding thread and one window an open
+//! part, bounded by [`Limits`](crate::Limits), plus the list of files.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -40,7 +37,6 @@ pub struct Source {
     ignored: u64,
 }
 
-/// The files of a source.
 pub(crate) struct Files {
     files: Vec<Entry>,
 }

@@ -1,14 +1,9 @@
-//! A piece of the unpacked stream, large enough for what is being looked for and no larger.
+//! A growing window over the unpacked stream, no larger than what a reader needs.
 //!
-//! Readers ask for more until a record or a line is complete, then cut off what is complete as a
-//! [`Chunk`] that can go to another thread. Memory is what the reader asks for, plus one read.
-//!
-//! A checksum is at the end of a member, so bytes are given out only when their member has ended
-//! well, or, in a member that is much longer than a record, when so much has followed them that
-//! damage in them would have shown: the decoder loses its way within a few kilobytes.
-//!
-//! Damage does not hide what came before it: the window says that no more can be had, the reader
-//! takes what is complete, and only then asks what was wrong and where to go on.
+//! Readers ask for more until a record or a line is complete, then cut it off as a [`Chunk`] for another thread. A
+//! checksum is at the end of a member, so bytes are released when their member has ended well, or, in a long
+//! member, when enough follows that damage would have shown. After damage the window returns what came before it;
+//! the reader then asks for the error and where to continue.
 
 use std::fs::Metadata;
 use std::io;

@@ -22,7 +22,6 @@ pub struct Address {
     pub document: u32,
     /// Whether the archive saw a revisit rather than a redirect.
     pub revisit: bool,
-    /// Where this is said.
     pub place: Place,
 }
 

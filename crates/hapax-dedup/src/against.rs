@@ -1,16 +1,11 @@
-//! The next crawl: pages that an earlier job has kept need not be kept again.
+//! Removes new pages that match a page kept by an earlier job.
 //!
-//! A job leaves the signatures of its kept documents in [`KEPT_SIGNATURES`]. Loaded, they are compared
-//! with the new pages before these are compared with each other, so whatever was kept before stays
-//! and the new copy goes, whatever the winner rules think. Of several earlier documents that match,
-//! the nearest is named, then the most similar, then the first.
+//! [`KEPT_SIGNATURES`] of the earlier job are loaded and compared with the new pages first: the earlier page stays
+//! whatever the winner rules say. Of several matches the nearest is named, then the most similar, then the first.
 //!
-//! # What it promises
-//!
-//! Finds all new pages that match an earlier one, within the bound and confirmed. Work is linear in both
-//! and in the number of proposed pairs of fingerprints: where more than 64 earlier documents of a scope share a
-//! fingerprint and were all kept, being unlike each other, a new page is compared with those it shares a
-//! part of the sketch, as dense clusters of new pages are, and with 64 of each part at most.
+//! Guarantees every match within the bound and confirmed; work is linear in both sets and in the proposed pairs.
+//! Where more than 64 kept documents of a scope share a fingerprint, a new page is compared with at most 64 that
+//! share each part of its sketch.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
@@ -101,7 +96,6 @@ impl Earlier {
         self.key.as_ref()
     }
 
-    /// The documents.
     pub fn pages(&self) -> &Pages {
         &self.pages
     }

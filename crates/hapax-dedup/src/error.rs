@@ -18,7 +18,6 @@ pub enum Error {
     /// The operating system said no.
     #[error("cannot {action} {path}")]
     Io {
-        /// What was tried.
         action: &'static str,
         /// On which file or folder.
         path: PathBuf,
@@ -61,10 +60,7 @@ pub enum Error {
     TooMany { most: usize },
     /// The corpus holds no document.
     #[error("there is no document in {inputs}")]
-    NoDocuments {
-        /// What was given.
-        inputs: String,
-    },
+    NoDocuments { inputs: String },
     /// What an interrupted job left in the output folder does not fit this one.
     #[error(
         "cannot go on with the interrupted run in the output folder: {why}; give the inputs and options that it had, or start over"
@@ -91,11 +87,7 @@ pub enum Error {
     },
     /// A file of signatures cannot be used.
     #[error("cannot use {path}: {what}")]
-    Signatures {
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
+    Signatures { path: PathBuf, what: String },
     /// A shard is read by a process that sees all inputs.
     #[error("standard input has no shards; name files")]
     OneStream,
@@ -109,11 +101,7 @@ pub enum Error {
     OwnTexts { what: &'static str, instead: &'static str },
     /// What was decided cannot be read.
     #[error("cannot read what was decided from {path}: {reason}")]
-    Verdicts {
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Verdicts { path: PathBuf, reason: String },
     /// A document that nothing was decided about.
     #[error("nothing was decided about {id:?} ({file}, record {record}): {what}")]
     Undecided {

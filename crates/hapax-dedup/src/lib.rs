@@ -1,4 +1,4 @@
-//! Cleans a corpus: documents in, kept documents, groups and a report out.
+//! Cleans a corpus: documents in; kept documents, groups and a report out.
 //!
 //! ```text
 //!   inputs --read--> pages --decide--> decision --read again, write--> OUT/
@@ -6,23 +6,13 @@
 //!            on all cores    groups, winners       summary.json  report.html
 //! ```
 //!
-//! # Reading order
+//! Guarantees: the same input and options give the same bytes with any number of threads, `run.json` aside. Memory
+//! grows by [`Pages::bytes`] and by the documents in groups, never by their text. Time is linear in pages apart
+//! from sorting, also when one page comes a million times or a template differs in one number. All outputs appear
+//! when all are complete.
 //!
-//! [`read`](mod@read) makes [`Pages`]; [`decide`](mod@decide) says what becomes of them, with `exact` and `near` for
-//! finding copies, `frames` for what is a site's and what a page's own, [`against`] for what earlier jobs kept and `addresses` for redirects. [`shards`] does the same with several processes. [`Options`] is what a caller can ask.
-//!
-//! # What it promises
-//!
-//! - The same input and options give the same output bytes for any number of threads, `run.json` aside.
-//! - Memory grows by [`Pages::bytes`] and by what documents in groups cost, never by their text.
-//! - Time is linear in pages, also when one page comes a million times or a template differs in one
-//!   number; sorting aside.
-//! - Outputs appear when all are complete, or not at all.
-//!
-//! # What this crate does not know
-//!
-//! Arguments, terminals, clocks. How documents are stored is known to `hapax-corpus`, what is alike to
-//! `hapax`.
+//! Start at [`read`](mod@read), which makes [`Pages`], and [`decide`](mod@decide). Does not handle arguments,
+//! terminals, clocks, formats (`hapax-corpus`) or similarity (`hapax`).
 
 mod addresses;
 pub mod against;

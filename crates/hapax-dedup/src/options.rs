@@ -32,7 +32,6 @@ pub struct Options {
     pub confirm: Confirm,
     /// Whether pages of one host must be alike beyond the frame that they share.
     pub frames: Frames,
-    /// Which copy stays.
     pub keep: Rules,
     /// Who is compared with whom.
     pub scope: Scope,
@@ -235,7 +234,6 @@ pub enum KeptFormat {
     JsonlGzip,
     /// The same, packed with Zstandard.
     JsonlZstd,
-    /// Apache Parquet.
     Parquet,
     Warc,
     /// WARC, every record a gzip member.

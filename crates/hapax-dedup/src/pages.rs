@@ -1,13 +1,8 @@
-//! What is remembered of every page, and no more.
+//! Holds what is remembered of every page between the two readings of the inputs.
 //!
-//! The pages themselves are read again when the kept ones are written. Between the two
-//! readings a page is a content hash, a fingerprint, two sketches and the facts that winner rules
-//! look at: 221 bytes and its names, in columns, and 40 bytes more where the frames of hosts are known.
-//! [`Pages::bytes`] counts them.
-//!
-//! # What this module does not know
-//!
-//! Who is like whom.
+//! A page is a content hash, a fingerprint, two sketches and the facts that winner rules use: 221 bytes and its
+//! names, in columns, and 40 bytes more where frames of hosts are known. [`Pages::bytes`] counts them. Does not
+//! compare pages.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -56,7 +51,6 @@ impl Status {
 /// One page on its way into [`Pages`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewPage {
-    /// The document's name.
     pub id: String,
     /// Its address; empty when it has none.
     pub url: String,
@@ -119,12 +113,10 @@ impl Pages {
     /// Positions are 32 bits and one of them is reserved.
     pub const MOST: usize = u32::MAX as usize - 1;
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.contents.len()
     }
 
-    /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.contents.is_empty()
     }
@@ -160,7 +152,6 @@ impl Pages {
         }
     }
 
-    /// The document's name.
     pub fn id(&self, page: u32) -> &str {
         match self.ids.get(page as usize) {
             "" => self.url(page),
@@ -247,7 +238,7 @@ impl Pages {
         a.text.shared(&b.text)
     }
 
-    /// By what its own text meets others in a pass; 0 where the whole page decides.
+    /// The key of its own text's bucket in a pass; 0 where the whole page decides.
     pub(crate) fn own_bucket(&self, page: u32, pass: usize) -> u64 {
         self.own(page).map_or(0, |own| own.bucket(pass))
     }

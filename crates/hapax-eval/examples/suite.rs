@@ -1,13 +1,12 @@
-//! Every bar of quality, on real sets, from one command.
+//! Measures every quality figure on real sets with the defaults, from one command.
 //!
 //! ```console
 //! $ cargo run --release -p hapax-eval --example suite -- --data DIR [--groups DIR] [--json FILE]
 //! ```
 //!
 //! `DIR/SET/` holds `docs.jsonl.zst`, `refpairs.tsv.zst` (all pairs with exact similarity) and `pairs.tsv.zst`
-//! (labels). Sets that are not there are left out and named. `--groups` has what other programs say, as
-//! `SET-NAME.tsv` of id and group (`experiments/quality/minhash.py` makes them). Everything is measured with
-//! the defaults; nothing is tuned here.
+//! (labels). Missing sets are named and skipped. `--groups` holds other programs' answers, `SET-NAME.tsv` of id and
+//! group (`experiments/quality/minhash.py` makes them).
 
 #![allow(
     clippy::print_stdout,
@@ -188,7 +187,7 @@ impl Suite {
     }
 
     /// The same article in another frame, by its main content. The bar is for groups by the defaults; what
-    /// pairs alone could reach at their best similarity is told beside it.
+    /// pairs alone could reach at their best similarity is printed next to it.
     fn syndication(&mut self) -> Result<()> {
         let set = "syndication";
         let mut recipe = Recipe::built_in("web-2")?;

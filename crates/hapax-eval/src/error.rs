@@ -15,7 +15,6 @@ pub enum Error {
     /// The operating system said no.
     #[error("cannot {what} {path}")]
     Io {
-        /// What was tried.
         what: &'static str,
         /// With which file.
         path: String,
@@ -24,13 +23,8 @@ pub enum Error {
     },
     /// A line or value that is not what it should be.
     #[error("{path}, line {line}: {what}")]
-    Bad {
-        path: String,
-        line: u64,
-        /// What was expected.
-        what: String,
-    },
-    /// The first line does not tell what the truth is.
+    Bad { path: String, line: u64, what: String },
+    /// The first line does not show which kind of truth it is.
     #[error(
         "{path}: the first line does not say what follows; name it with --truth-kind: pairs (id1 id2 label), \
          graded (id1 id2 jaccard), groups (id group), lists (id duplicates), core2020 or news-copy"

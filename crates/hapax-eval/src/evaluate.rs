@@ -1,13 +1,11 @@
-//! The evaluation from beginning to end: documents and truth in, a [`Report`] out.
+//! Runs an evaluation: documents and truth in, a [`Report`] out. The answers are those of the job itself. Every
+//! recipe reads the documents once; every distance and similarity decides anew.
 //!
 //! ```text
 //!   documents --hapax_dedup::read_corpus--> pages --hapax_dedup::decide--> predictions --+
 //!   truth file --resolve ids--> known pairs, partition ---------------------------------+--> report
 //!   documents again --exact runs of five tokens--> similarity of removed pairs ---------+
 //! ```
-//!
-//! The answers that are judged are those of the job itself: nothing of it is repeated here. Every recipe
-//! reads the documents once; every distance and similarity decides anew.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

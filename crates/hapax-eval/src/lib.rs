@@ -1,4 +1,4 @@
-//! How right are the answers?
+//! Measures how correct the answers are: precision, recall and their intervals.
 //!
 //! ```no_run
 //! use hapax::fingerprint::{Fingerprinter, Recipe};
@@ -12,21 +12,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Reading order
-//!
-//! [`truth`] is what is known, [`prediction`] what was said, [`metrics`] how well the two agree;
-//! [`evaluate`] brings them together into a [`report`], and [`page`] shows it. [`reference`](mod@reference)
-//! is the exact similarity that truth is stated in. [`steps`] is a
-//! measurement of its own: the estimate against texts that change in steps.
-//!
-//! # What it promises
-//!
-//! The same input gives the same numbers, intervals included. What is judged is the job of `hapax-dedup`
-//! itself.
-//!
-//! # What this crate does not know
-//!
-//! Arguments and terminals; how anything is compared.
+//! Guarantees that the same input gives the same numbers, intervals included, and that what is measured is the job
+//! of `hapax-dedup` itself. [`truth`] reads labels, [`metrics`] compares them with a [`prediction`],
+//! [`reference`](mod@reference) is the exact similarity that truth is stated in, [`evaluate`] makes a [`report`].
+//! Does not handle arguments and terminals.
 
 mod connect;
 pub mod curves;

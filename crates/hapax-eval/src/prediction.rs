@@ -1,7 +1,7 @@
 //! Predictions about a corpus: its groups, and for each removed document the kept one.
 //!
 //! Comes from a [`Decision`] of the job itself, or from a table that another program wrote, so that its
-//! answers are judged by the same numbers.
+//! answers are measured by the same numbers.
 
 use std::collections::BTreeMap;
 use std::path::Path;

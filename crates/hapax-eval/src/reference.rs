@@ -1,20 +1,15 @@
-//! The similarity that truth is stated in, exactly, from the documents themselves.
+//! The exact similarity that truth is stated in, computed from the documents. Shares nothing with the engine.
 //!
-//! The definition is older than the engine and shares nothing with it: comments, `<script>` and `<style>`
-//! with what is in them go, every other tag becomes a space, entities are decoded, letters are lowered;
-//! tokens are runs of letters and digits, each Han, Hiragana or Katakana character a token by itself; the
-//! set of all runs of five tokens (one of all tokens where there are fewer) is what is compared. Titles and
-//! addresses count, `<noscript>` counts.
-//!
-//! # What it promises
-//!
-//! Sets of one definition, exact but for collisions of 64-bit hashes.
+//! Comments, `<script>` and `<style>` with their contents are dropped, other tags become spaces, entities are
+//! decoded, letters lowered. Tokens are runs of letters and digits; each Han, Hiragana or Katakana character is
+//! one. The set of all runs of five tokens (one of all where there are fewer) is compared. Titles, addresses and
+//! `<noscript>` count. Exact but for collisions of 64-bit hashes.
 
 use html5gum::{Token, Tokenizer};
 
 /// Tokens in a run.
 pub const RUN: usize = 5;
-/// Documents with fewer runs say too little to be judged by them.
+/// Documents with fewer runs say too little to be compared by them.
 pub const FEWEST: usize = 10;
 
 /// A document's set of runs, sorted.

@@ -1,11 +1,7 @@
-//! What an evaluation found, as data: what `--json` writes and the page shows.
+//! The results of an evaluation as data: `--json` writes them, and the page shows them.
 //!
-//! Field names are what programs read, so they change only with a note in the changelog. Positions of
-//! documents are for showing them and are not written.
-//!
-//! # What it does not know
-//!
-//! How any of it is measured.
+//! Programs read the field names, so they change only with a note in the changelog. Positions of documents are for
+//! display and are not written. Does not measure anything.
 
 use serde::Serialize;
 
@@ -56,7 +52,7 @@ pub struct TruthSummary {
     pub alike: f64,
 }
 
-/// One answer, judged.
+/// The scores of one answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     /// The recipe, or the other program.
@@ -145,7 +141,7 @@ impl Default for RemovedScores {
     }
 }
 
-/// A pair that was judged wrongly.
+/// A wrong answer about a pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WrongPair {
     pub a: String,

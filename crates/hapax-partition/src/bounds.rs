@@ -1,15 +1,11 @@
-//! How far apart the lengths of near-duplicates can be.
+//! Bounds how far the lengths of near-duplicates can differ.
 //!
-//! If the Jaccard similarity of two pages' k-word shingles is above *tau*, the number of their
-//! shingles differs at most by that factor. Lengths in one dimension follow it up to two deviations:
-//! *epsilon*, by which the number of distinct shingles of a page differs from its number of words,
-//! and *delta*, by which its words are spread unevenly over the dimensions. Together they enlarge
-//! the range by `rho = (1+delta)(1+epsilon) / ((1-delta)(1-epsilon))`, and only pages with
-//! `L tau / rho < L' < L rho / tau` in every dimension can be near-duplicates.
-//!
-//! The bound with the largest deviations of a sample is safe and useless, since short pages are
-//! spread very unevenly; [`Deviations`] therefore takes those that a share of pages stays within.
-//! The paper used a rho between 1 and 1.3.
+//! Two pages whose shingles have Jaccard similarity above *tau* differ in their number of shingles by at most that
+//! factor. Lengths in a dimension follow up to *epsilon* (distinct shingles against words) and *delta* (uneven
+//! spread over dimensions), which widen the range by `rho = (1+delta)(1+epsilon) / ((1-delta)(1-epsilon))`: only
+//! pages with `L tau / rho < L' < L rho / tau` in every dimension can match. The largest deviations of a sample
+//! would be useless, so [`Deviations`] are those within which a share of pages stays; the paper used a rho of 1 to
+//! 1.3.
 //!
 //! Source: Zhu et al. 2012, 4.1 and 4.2, expression 1.
 

@@ -1,21 +1,12 @@
-//! New pages against the stored pages of a machine: many to all.
+//! Compares new pages with the stored pages of a machine.
 //!
-//! A [`Shelf`] holds the stored pages in the order of their sizes. A new page is compared only with
-//! those whose size allows the asked similarity: if the Jaccard similarity of two sets is at least
-//! *t*, the smaller one has at least *t* times the members of the larger one. That bound loses
-//! nothing. With [`Bounds`] pages outside the box of the new page's lengths are passed over as
-//! well; that is the approximation the mapping makes, and since the box does not depend on cells,
-//! the answer is then the same for any number of machines.
+//! A [`Shelf`] holds stored pages by size. With Jaccard similarity *t* the smaller set has at least *t* times the
+//! members of the larger, so other sizes are skipped without loss. With [`Bounds`], pages outside the box of
+//! lengths are skipped, too; the answer is then the same for any number of machines. Guarantees every stored page
+//! that the bounds admit and that is similar enough, and no other. **Bounds hold for the Jaccard similarity of
+//! feature sets, not for the distance of SimHash fingerprints.**
 //!
-//! **Both bounds hold for the Jaccard similarity of feature sets, not for the distance of SimHash
-//! fingerprints**: pages with near fingerprints can have quite different lengths.
-//!
-//! # What it promises
-//!
-//! Every stored page that is admitted by the bounds and at least as similar as asked, and no other.
-//!
-//! Source: Zhu et al. 2012, 4 ("a many-to-all comparison service") and 4.2; the bound by size after
-//! Arasu et al. 2006 and Theobald et al. 2008.
+//! Source: Zhu et al. 2012, 4 and 4.2; the bound by size after Arasu et al. 2006 and Theobald et al. 2008.
 
 use super::PartitionError;
 use super::bounds::Bounds;

@@ -118,7 +118,6 @@ impl Dictionary {
         words
     }
 
-    /// How many dimensions there are.
     pub fn dimensions(&self) -> usize {
         usize::from(self.dimensions)
     }

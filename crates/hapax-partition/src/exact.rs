@@ -1,33 +1,18 @@
-//! Which cells can hold a set that is alike, for certain.
+//! Finds all cells that can hold a similar set, without loss.
 //!
-//! [`Bounds`] speak of the words of a page, and words follow its shingles only about:
-//! a page can repeat itself, and one dimension can take all of a change. With *tau* alone they lose
-//! pairs, with a sampled rho fewer. Where none may be lost, lengths are counted in the compared
-//! sets themselves: members of each dimension, each member once. Whatever the dictionary is, it
-//! gives a member of both sets the same dimension in both, so differences in lengths are members that only one
-//! of them has. Let the new page *A* have *p* members that the stored page *B* lacks, and *B*
-//! have *q* that *A* lacks:
+//! Lengths are counted in the compared sets themselves, so a difference in length is members that only one has. Let
+//! the new page *A* have *p* members that *B* lacks, and *B* have *q* that *A* lacks; for a cell, *Bi* is the end
+//! of its interval nearest to *Ai*. Guarantees every stored set with Jaccard similarity tau in one of the cells, at
+//! the price of a wider box than [`Bounds`]. Does not bound the distance of fingerprints, and does not know
+//! languages: ask the cells of all.
+//!
+//! Source: Arasu et al. 2006 and Theobald et al. 2008, applied to the parts of a set; cells as in Zhu et al. 2012,
+//! 4.
 //!
 //! ```text
 //!   J = (|A| - p) / (|A| + q) >= tau      if and only if      p + tau q <= (1 - tau) |A|
 //!   p >= sum of max(0, Ai - Bi)           q >= sum of max(0, Bi - Ai)
 //! ```
-//!
-//! and for a cell, *Bi* is replaced by the end of its interval that is nearest to *Ai*.
-//!
-//! # What it promises
-//!
-//! Every stored set whose Jaccard similarity is at least tau is in one of the cells. It holds for
-//! Jaccard similarity, not for the distance of SimHash fingerprints. The price is a wider box than
-//! that of `Bounds`: one dimension may take the whole change.
-//!
-//! # What this module does not know
-//!
-//! Languages. A set that is alike may have been guessed to be in another one; whoever promises
-//! everything asks the cells of all of them.
-//!
-//! Source: the bound by size of Arasu et al. 2006 and Theobald et al. 2008, applied to the parts of
-//! a set; cells as in Zhu et al. 2012, 4.
 
 use super::PartitionError;
 use super::bounds::Bounds;

@@ -1,10 +1,7 @@
 //! What a mapping needs to know of a page: its language, its words, its shingles.
 //!
-//! Words and shingles are those of a recipe, so that what is mapped is what will be compared.
-//!
-//! # What this module does not know
-//!
-//! Where a text comes from; markup has been taken away before.
+//! Words and shingles are those of a recipe, so a mapping uses what will be compared. Does not handle markup: texts
+//! come in extracted.
 
 use super::language::Languages;
 use hapax::features::{ShingleSize, WordHasher, shingles};

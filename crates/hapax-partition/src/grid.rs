@@ -1,8 +1,12 @@
-//! Cells of length vectors, and the machines they live on.
+//! Cells of length vectors, and the machines they are on.
 //!
-//! Each dimension is cut into intervals ([`slicing`]); a cell is one interval of each. Cells are
-//! numbered so that neighbours have near numbers, and every machine has a run of them: the runs are
-//! cut so that the fullest machine is as empty as runs allow.
+//! Each dimension is cut into intervals ([`slicing`]); a cell is one interval of each. Neighbouring cells have near
+//! numbers, and every machine has a run of them, cut so that the fullest machine is as empty as possible. Lengths
+//! of a page are similar in all dimensions, so most cells are empty; intervals are narrowed until the sample is
+//! balanced or the threshold allows no finer ones. Scattered cells would balance slightly better and cost three
+//! times the messages.
+//!
+//! Source: Zhu et al. 2012, 4.1 and 4.3; the number of intervals and the runs are ours.
 //!
 //! ```text
 //!   length 2 |  8  9 | 10 11     12 cells, 3 machines:
@@ -11,16 +15,6 @@
 //!            |  0  1 |  2  3     few pages are far from the diagonal
 //!            +--------------- length 1
 //! ```
-//!
-//! How many intervals? The lengths of a page in two dimensions are about the same, so most cells are empty
-//! and the full ones lie along the diagonal: with as many cells as machines, as a formula would
-//! have it, three dimensions are balanced worse than one (the fullest of 64 machines has 16 times the average).
-//! Intervals are therefore made narrower until the sample is balanced, or until they are as fine
-//! as the threshold allows. Runs, and not any cells, because a new page visits neighbouring cells:
-//! scattered over machines they balance slightly better and cost three times the messages.
-//!
-//! Source: Zhu et al. 2012, 4.1 and 4.3 ("when there are larger numbers of partitions, we can evenly
-//! map partitions to machines"); the number of intervals and the runs are ours.
 
 use super::PartitionError;
 use super::bounds::Bounds;
@@ -36,9 +30,8 @@ const BALANCED: f64 = 1.05;
 /// How a grid is learnt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridSettings {
-    /// How many machines there are.
     pub machines: u32,
-    /// Pages less alike than this need not meet; sets the width of fine intervals.
+    /// Pages less similar than this need not be compared; sets the width of fine intervals.
     pub tau: f64,
 }
 
@@ -93,7 +86,6 @@ impl Cells {
         }
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.ends.iter().map(Vec::len).product()
     }
@@ -169,7 +161,6 @@ impl Runs {
         Self { starts }
     }
 
-    /// How many machines there are.
     pub fn machines(&self) -> u32 {
         self.starts.len() as u32 + 1
     }

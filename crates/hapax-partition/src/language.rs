@@ -1,14 +1,8 @@
-//! Which language a page is in, from the hashes of its words.
+//! Guesses the language of a page from the hashes of its words: the outermost split of a mapping.
 //!
-//! The outermost split of a mapping: pages in different languages are no near-duplicates, and the
-//! words of one should be spread over dimensions without regard to those of another. What a page
-//! states in its markup is not asked: copies state different things, and whoever is on another
-//! machine is not found. The words themselves are nearly the same in near-duplicates, and so is
-//! what follows from them.
-//!
-//! A page is in the language whose stop words it has most of; a word on several lists counts for
-//! each in part. Pages with too few of them, among them pages of a recipe without stop words, are
-//! in no language.
+//! A page is in the language whose stop words it has most of; a word on several lists counts in part for each.
+//! Pages with too few stop words are in no language. What the markup states is ignored: copies state different
+//! things, while the words of near-duplicates are nearly the same.
 //!
 //! Source: Zhu et al. 2012, 4.1 (which does not say how).
 

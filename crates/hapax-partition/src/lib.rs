@@ -1,9 +1,8 @@
-//! Pages mapped to machines by the lengths of their parts.
+//! Maps pages to machines by the lengths of their parts.
 //!
-//! A dictionary is split into a few sub-dictionaries; the words of a page that are in each make up
-//! one length, and the lengths together a [`LengthVector`]. Pages that are nearly the same have
-//! nearly the same lengths in every dimension, so a page is stored in one cell of a grid
-//! ([`Grid`]) and a new one is sent only to the cells near its own.
+//! A dictionary is split into sub-dictionaries; the words of a page in each make its [`LengthVector`].
+//! Near-duplicates have similar lengths, so a page is stored in one cell of a [`Grid`], and a new one is sent only
+//! to near cells.
 //!
 //! ```
 //! use hapax_partition::{Bounds, Dictionary, Grid, GridSettings};
@@ -22,26 +21,9 @@
 //! # Ok::<(), hapax_partition::PartitionError>(())
 //! ```
 //!
-//! # Reading order
-//!
-//! [`features`] says what is known of a page and [`language`] which language it is in;
-//! [`dictionary`] makes lengths, [`bounds`] says how far the lengths of near-duplicates lie apart,
-//! [`slicing`] cuts a dimension into intervals, [`grid`] puts dimensions together and gives cells to
-//! machines. [`mapping`] is all of it, language by language, with its file. [`compare`] does the work of a machine.
-//! [`quality`] says how good a mapping is, [`study`](mod@study) which of many, [`report`] shows it;
-//! [`sample`] keeps pages to learn from.
-//!
-//! # What it promises
-//!
-//! A page has one home. A pair whose Jaccard similarity of shingles is above the threshold is
-//! brought together as far as the two pages keep to the sampled deviations of [`Bounds`]; what that
-//! misses is measured by [`measure`]. **This holds for Jaccard similarity, not for the
-//! distance of SimHash fingerprints**: pages with near fingerprints may have quite different
-//! lengths.
-//!
-//! # What this module does not know
-//!
-//! Machines and networks: a machine is a number.
+//! Guarantees that a page has one home, and that a pair above the threshold is compared as far as both keep to the
+//! sampled [`Bounds`]; [`measure`] measures the loss. **This holds for Jaccard similarity of shingles, not for the
+//! distance of SimHash fingerprints.** A machine is a number; networks are not handled. Start at [`mapping`].
 //!
 //! Source: Zhu et al. 2012, section 4.
 
@@ -77,27 +59,14 @@ pub use study::{Study, StudySettings, study};
 pub enum PartitionError {
     /// Lengths have few dimensions.
     #[error("{given} dimensions are out of range: 1 to {}", dictionary::MOST_DIMENSIONS)]
-    Dimensions {
-        /// What was asked for.
-        given: usize,
-    },
+    Dimensions { given: usize },
     #[error("{given} machines are out of range: 1 to {most}")]
-    Machines {
-        /// What was asked for.
-        given: u32,
-        most: u32,
-    },
+    Machines { given: u32, most: u32 },
     #[error("a similarity of {given} is out of range: it must be above 0 and at most 1")]
-    Similarity {
-        /// What was asked for.
-        given: f64,
-    },
+    Similarity { given: f64 },
     /// Enlarging makes smaller.
     #[error("an enlarging factor of {given} is out of range: it must be at least 1 and finite")]
-    Enlargement {
-        /// What was asked for.
-        given: f64,
-    },
+    Enlargement { given: f64 },
     /// Nothing to learn from.
     #[error("a mapping cannot be learnt from no pages: give a sample")]
     NoSample,

@@ -1,19 +1,9 @@
 //! A whole mapping: languages, each with its dictionary and cells, over one set of machines.
 //!
-//! Pages are split by language first; each language that the sample has enough of gets a dictionary
-//! and cells of its own, the rest shares one. The cells of all languages follow each other, and
-//! machines have runs of all of them, so a machine may have the end of one language and the beginning
-//! of the next.
-//!
-//! # What it promises
-//!
-//! A page has one home. A pair whose Jaccard similarity is above tau is brought together as far as
-//! the two pages keep to the bounds and are guessed to be in one language; [`quality`](super::quality)
-//! measures what that misses. It holds for Jaccard, not for the distance of fingerprints.
-//!
-//! # What this module does not know
-//!
-//! Files. The text of one is made and read by [`to_toml`](Mapping::to_toml) and
+//! Each language with enough sampled pages gets a dictionary and cells; the rest share one. Machines have runs of
+//! the cells of all languages. Guarantees that a page has one home, and that a pair above tau is compared if both keep to
+//! the bounds and are guessed to be in one language; [`quality`](super::quality) measures the loss. Holds for
+//! Jaccard, not for the distance of fingerprints. Does not read files: see [`to_toml`](Mapping::to_toml) and
 //! [`from_toml`](Mapping::from_toml).
 //!
 //! Source: Zhu et al. 2012, 4.
@@ -39,7 +29,7 @@ pub struct MappingSettings {
     /// Lengths of a page: 1 to 4.
     pub dimensions: usize,
     pub machines: u32,
-    /// Pages less alike than this need not meet.
+    /// Pages less similar than this need not be compared.
     pub tau: f64,
     /// By how much ranges are enlarged. `None`: by the sampled deviations that half of the pages
     /// keep to, and not more than [`MOST_RHO`].
@@ -332,8 +322,8 @@ pub(super) mod tests {
         assert!(mapping.parts().iter().all(|part| part.language != "fr"));
         assert_eq!(mapping.place(&pages[7]).part, 0);
         // One that was not in the sample does, too.
-        let stranger = PageFeatures { language: "ja", ..pages[0].clone() };
-        assert_eq!(mapping.place(&stranger).part, 0);
+        let unrelated = PageFeatures { language: "ja", ..pages[0].clone() };
+        assert_eq!(mapping.place(&unrelated).part, 0);
         let single = MappingSettings { by_language: false, ..settings(2, 4) };
         assert_eq!(Mapping::learn(&pages, "test", &single).unwrap().parts().len(), 1);
     }

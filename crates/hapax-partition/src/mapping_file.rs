@@ -46,7 +46,7 @@ struct PartFile {
     words: Vec<String>,
 }
 
-/// To tell another format from a later version before the rest is looked at.
+/// Distinguishes another format from a later version before the rest is parsed.
 #[derive(Deserialize)]
 struct Opening {
     format: Option<String>,

@@ -1,10 +1,9 @@
-//! How good a mapping is.
+//! Measures a mapping.
 //!
-//! *Imbalance* is the pages of the fullest machine over the average; *avoided* the share of
-//! messages that need not be sent, of those that telling every other machine about every new page
-//! would take; *work* counts comparisons of new pages with stored ones, cell by cell, and the
-//! slowest machine decides how fast all are. *Found* is the share of known pairs whose stored page
-//! is in a cell that the new page is sent to.
+//! *Imbalance* is the pages of the fullest machine over the average. *Avoided* is the share of messages saved,
+//! compared with sending every new page to every other machine. *Work* counts comparisons cell by cell; the slowest
+//! machine decides. *Found* is the share of known pairs whose stored page is in a cell that the new page is sent
+//! to.
 //!
 //! Source: Zhu et al. 2012, 6.1, Figures 4 to 6.
 
@@ -20,7 +19,6 @@ pub trait Layout {
 
     /// The lowest number that no cell has.
     fn cells(&self) -> usize;
-    /// How many machines there are.
     fn machines(&self) -> u32;
     fn machine(&self, cell: usize) -> u32;
     /// The cell a page lives in.
@@ -84,7 +82,7 @@ pub struct Quality {
     pub imbalance: f64,
     /// The share of messages to other machines that need not be sent; 1 with one machine.
     pub avoided: f64,
-    /// The share of known pairs that meet; 1 when none are known.
+    /// The share of known pairs that are compared; 1 when none are known.
     pub found: f64,
     /// Comparisons without any mapping: every new page with every stored one.
     pub all: u64,

@@ -1,10 +1,8 @@
-//! One dimension cut into intervals.
+//! Cuts one dimension into intervals.
 //!
-//! Fine intervals are as wide as a similarity threshold allows: the left end of each is the first
-//! length so much longer than the left end before it that pages of the two cannot be alike. They
-//! are then merged with their neighbours into as many coarse ones as there is room for, so that all
-//! hold about equally many pages: the sum of the squares of their numbers is as small as merging
-//! can make it.
+//! The left end of a fine interval is the first length so much longer than the left end before it that pages of the
+//! two cannot match. Neighbours are then merged into as many intervals as there is room for, minimising the sum of
+//! squares of their page counts.
 //!
 //! Source: Zhu et al. 2012, 4.3 (with its examples), after Theobald et al. 2008 (SpotSigs).
 

@@ -1,10 +1,8 @@
-//! Many mappings of one collection judged side by side: which one to choose.
+//! Compares many mappings of one collection, to choose one.
 //!
-//! Pages are split by their position: every second one is learnt from, and of the others some are new
-//! and the rest are stored. Pairs are found by exact Jaccard similarity with no partitioning at
-//! all; a mapping's loss is what it misses of them. A collection that changes is imitated by cutting
-//! the stored pages into parts in their order, so that other sites and other days follow each
-//! other: how much does the imbalance differ from part to part?
+//! Every second page is learned from; of the others some are new and the rest stored. True pairs come from exact
+//! Jaccard similarity without partitioning, and a mapping's loss is the share it misses. A changing collection is
+//! imitated by cutting the stored pages into parts in their order and comparing the imbalance of the parts.
 //!
 //! Source: Zhu et al. 2012, 6.1.
 
@@ -15,14 +13,11 @@ use super::features::PageFeatures;
 use super::mapping::{Mapping, MappingSettings, Placed};
 use super::quality::{Quality, coefficient_of_variation, imbalance, measure};
 
-/// What to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudySettings {
-    /// Numbers of dimensions.
     pub dimensions: Vec<usize>,
-    /// Numbers of machines.
     pub machines: Vec<u32>,
-    /// Pages less alike than this need not meet.
+    /// Pages less similar than this need not be compared.
     pub tau: f64,
     /// As in [`MappingSettings`].
     pub rho: Option<f64>,
@@ -44,7 +39,6 @@ pub struct Trial {
     pub rho: f64,
     /// Cells of the mapping.
     pub cells: usize,
-    /// How good it is.
     pub quality: Quality,
     /// The coefficient of variation of the imbalance over parts of the collection.
     pub variation: f64,
@@ -55,9 +49,7 @@ pub struct Trial {
 pub struct Study {
     /// Pages that were learnt from.
     pub sample: usize,
-    /// Pages that were stored.
     pub stored: usize,
-    /// Pages that were new.
     pub new: usize,
     /// Pairs of a new and a stored page that are alike.
     pub pairs: usize,

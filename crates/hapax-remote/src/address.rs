@@ -1,4 +1,4 @@
-//! Addresses: what a name with a scheme stands for.
+//! Parses addresses: names with a scheme.
 //!
 //! | address | means |
 //! |---|---|

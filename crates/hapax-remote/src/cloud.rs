@@ -79,7 +79,6 @@ impl Bucket {
         }
     }
 
-    /// These bytes of the object as it was found.
     pub(crate) async fn get(&self, found: &ObjectMeta, range: Range<u64>) -> io::Result<Bytes> {
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),

@@ -1,13 +1,11 @@
-//! From an address to the objects it stands for.
+//! Finds the objects that an address stands for, in the order in which files of a folder would come. A web server
+//! has single files only. Listings are read to their last page.
 //!
 //! | address ends in | stands for |
 //! |---|---|
 //! | a name | that object, or where there is none everything below it |
 //! | `/`, or nothing but the bucket | everything below it |
 //! | a name with `*`, `?` or `[` | all objects that match; `*` stops at slashes, `**` does not |
-//!
-//! Objects come in the order in which the files of a folder would. A web server has single files only. Listings are read
-//! page by page to their end.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -46,7 +46,6 @@ pub(crate) struct Dataset {
     pub(crate) root: String,
 }
 
-/// A file of a listing.
 pub(crate) struct Listed {
     pub(crate) path: String,
     pub(crate) version: Version,

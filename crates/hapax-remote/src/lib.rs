@@ -1,14 +1,10 @@
 //! Objects of stores and hubs as blocking readers and writers.
 //!
-//! [`find`](Finder::find) turns an address into [`Object`]s with their size and version. An [`Object`] is read in
-//! ranges, several of them in flight, in bounded memory; every range is asked for under the version that was found,
-//! so an object that is replaced meanwhile is an error and never a mixture. A [`Folder`] takes files by uploads that
-//! appear whole or not at all.
-//!
-//! The clouds are those of the `object_store` crate; its asynchronous side and its runtime stay in here. Requests go
-//! over one blocking HTTP client, which follows no redirect where requests are signed.
-//!
-//! Not handled: listings of web servers, names with empty segments, `hf://` other than datasets.
+//! [`find`](Finder::find) turns an address into [`Object`]s with size and version. An [`Object`] is read in
+//! concurrent ranges in bounded memory, each for the version found, so an object that is replaced meanwhile is an
+//! error. A [`Folder`] takes uploads that appear whole or not at all. Clouds are those of the `object_store` crate,
+//! whose runtime stays inside; requests use one blocking HTTP client, which follows no redirect where requests are
+//! signed. Not handled: listings of web servers, names with empty segments, `hf://` other than datasets.
 
 mod address;
 mod cloud;

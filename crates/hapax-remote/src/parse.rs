@@ -16,7 +16,6 @@ pub(crate) enum Cloud {
     Azure,
 }
 
-/// A parsed address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     Cloud { cloud: Cloud, scheme: String, bucket: String, key: String },

@@ -5,7 +5,6 @@
 
 use super::{escape, grouped};
 
-/// An upright bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
     pub label: String,

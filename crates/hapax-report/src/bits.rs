@@ -1,4 +1,7 @@
-//! The 64 bits of two fingerprints and how strong each is, as a picture.
+//! Draws the 64 bits of two fingerprints and how strong each is.
+//!
+//! Bit 63 is on the left, as the fingerprint is written. Differing bits have a band behind both. Colours are
+//! classes of the page's style sheet, which has a light and a dark scheme.
 //!
 //! ```text
 //!    A   bars up for ones, down for zeros, as long as the bit is strong
@@ -6,9 +9,6 @@
 //!        hexadecimal digits of B
 //!    B   bars
 //! ```
-//!
-//! Bit 63 is on the left, as the fingerprint is written. Differing bits have a band behind
-//! both. Colours are classes: the page's style sheet knows light and dark.
 
 use hapax::fingerprint::{BitSums, Comparable};
 use std::fmt::Write;

@@ -1,13 +1,8 @@
 //! A chart as data: series of points, drawn as lines in a [`Frame`].
 //!
-//! A [`Chart`] can be kept beside the numbers it shows and drawn later, as a figure of a page
-//! ([`Chart::figure`]) or as a picture by itself ([`Chart::picture`]). Axes choose their own
-//! labels: round numbers, or powers on a logarithmic one.
-//!
-//! # What it promises
-//!
-//! Names and titles are escaped. The same chart is always the same text. Points that are not
-//! numbers, or not above 0 on a logarithmic axis, are left out.
+//! A [`Chart`] can be stored and drawn later, in a page ([`Chart::figure`]) or as a picture ([`Chart::picture`]).
+//! Axis labels are round numbers, or powers on a logarithmic axis. Guarantees escaped names and titles, and the
+//! same text for the same chart. Points that are not numbers, or not above 0 on a logarithmic axis, are left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +16,6 @@ pub struct Chart {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
-    /// How to read it.
     pub about: String,
 }
 
@@ -126,7 +120,6 @@ impl Axis {
 }
 
 impl Series {
-    /// Measured points.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { name: name.into(), points, dashed: false }
     }
@@ -136,7 +129,7 @@ impl Series {
         Self { dashed: true, ..Self::new(name, points) }
     }
 
-    /// What stands beside its name: a broken line is told apart from a whole one of its colour.
+    /// The line drawn next to its name: broken or whole.
     fn key(&self, number: usize) -> String {
         let colour = colour(number);
         match self.dashed {
@@ -230,7 +223,7 @@ impl Chart {
 }
 
 fn colour(number: usize) -> String {
-    // Blue, orange, green, violet, ochre, grey: the first ones are told apart best.
+    // Blue, orange, green, violet, ochre, grey: the first ones differ most.
     const ORDER: [usize; 6] = [2, 5, 3, 4, 1, 0];
     format!("var(--c{})", ORDER[number % ORDER.len()])
 }

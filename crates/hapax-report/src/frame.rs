@@ -1,15 +1,9 @@
 //! A frame with axes to draw in, as SVG.
 //!
-//! Colours are names of [`CHART_STYLE`](super::CHART_STYLE), so that charts follow day and night.
-//!
-//! # What it does not know
-//!
-//! How the numbers came about. Names and titles are markup already: whoever passes on what a
-//! document says escapes it.
+//! Colours are names of [`CHART_STYLE`](super::CHART_STYLE), which has a light and a dark scheme. Does not escape: names
+//! and titles are markup already, so callers escape what comes from documents.
 
-/// Width of a drawing.
 pub const WIDTH: f64 = 560.0;
-/// Height of a drawing.
 pub const HEIGHT: f64 = 320.0;
 /// The distance of the frame from the upper end of the drawing.
 pub const TOP: f64 = 10.0;
@@ -60,7 +54,6 @@ impl Frame {
         ));
     }
 
-    /// A line through points.
     pub fn line(&mut self, points: impl Iterator<Item = (f64, f64)>, colour: &str) {
         self.styled_line(points, colour, "line");
     }

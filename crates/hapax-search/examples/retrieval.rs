@@ -1,12 +1,11 @@
-//! How long does an index take for its best results, and for what duplicates need of them?
+//! Measures how long an index takes for the best results of queries, and for what dedup needs of them.
 //!
 //! ```sh
 //! cargo run --profile dist -p hapax-search --example retrieval -- index queries.txt 1000
 //! ```
 //!
-//! Queries stand one a line. Each is asked once to warm up and once measured; milliseconds are given
-//! as mean, median and the slowest, with how many results there were, so that a fast empty answer
-//! cannot be taken for a good one.
+//! Queries are one a line, each run once to warm up and once measured. Prints mean, median and maximum in
+//! milliseconds, with the number of results, so that a fast empty answer is visible.
 
 use std::time::{Duration, Instant};
 

@@ -1,15 +1,9 @@
-//! Which queries to process, and in which order, when not all can be.
+//! Orders queries so that each brings as many unexamined documents as possible, when not all can be processed.
 //!
-//! By frequency, the most popular queries come first, and many of them show the same documents
-//! ("BASKETBALL GAME" and "NBA", says the paper). The overlap-aware order takes the query next
-//! whose results bring the most documents not examined yet, weighed by how often it is asked.
-//!
-//! Results are looked at as sketches: of the documents found, only those whose hash falls below
-//! a bound are kept, so that a sketch of all queries takes a fixed share of the memory of their
-//! results. New documents are counted in the sample and scaled up.
-//!
-//! Gains only shrink while documents are examined, so a heap with lazily renewed gains finds the
-//! greedy order without looking at all queries in every step.
+//! By frequency alone, many popular queries show the same documents ("BASKETBALL GAME" and "NBA"). The greedy order
+//! takes the query with the most new documents, weighted by its frequency. Results are sketches: only documents
+//! whose hash is below a bound are kept, and counts are scaled up. Gains only shrink, so a heap with lazy renewal
+//! finds the greedy order.
 //!
 //! Source: Pi et al. 2009, section IV and Figure 7; lazy greedy choice: Minoux 1978.
 

@@ -1,12 +1,8 @@
-//! Results as they are shown: near-duplicates folded under the best of them.
+//! Folds near-duplicates in the results of one query under the best of them, when the query is asked.
 //!
-//! The same judgement as that of [`job`](crate::job), for one query and without consequences: what
-//! the policy would remove is shown under the one that would stay, at the place of whichever of them
-//! came first. Nothing is left out of sight for good.
-//!
-//! # What it promises
-//!
-//! Every result that was looked at is shown exactly once, as a hit or as a copy under one.
+//! Decides as [`job`](crate::job) does, without changing the index: what the policy would remove is shown under its
+//! winner, at the place of whichever came first. Guarantees that every examined result is shown exactly once, as a
+//! hit or as a copy under one.
 //!
 //! Source: Pi et al. 2009, II.C, applied when a query is asked instead of beforehand.
 
@@ -27,14 +23,12 @@ pub const START: usize = 300;
 /// Texts that are held at once.
 const TOGETHER: usize = 64;
 
-/// What to show.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// As people type it.
     pub query: &'a str,
     /// Hits that are passed over.
     pub offset: usize,
-    /// Hits that are shown.
     pub limit: usize,
     /// How copies are folded; `None` shows every result by itself.
     pub policy: Option<&'a Policy>,
@@ -49,7 +43,6 @@ pub struct Request<'a> {
 /// Some of the results of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// How many results there are in all.
     pub results: u64,
     /// How many of them were looked at for copies.
     pub examined: u64,
@@ -62,7 +55,6 @@ pub struct Listing {
 /// A result with its copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// What is known of it.
     pub document: Shown,
     /// What is folded under it, in the order of the results.
     pub copies: Vec<FoldedCopy>,
@@ -89,9 +81,7 @@ pub struct Shown {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldedCopy {
     pub document: Shown,
-    /// Bits between the two.
     pub distance: u8,
-    /// How alike they are.
     pub similarity: f32,
     /// Why the other one is shown.
     pub reason: String,
@@ -101,7 +91,6 @@ pub struct FoldedCopy {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollapseError<E: std::error::Error> {
-    /// The engine failed.
     #[error("the search engine failed")]
     Engine(#[source] E),
     /// Results could not be grouped.

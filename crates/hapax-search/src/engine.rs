@@ -34,7 +34,6 @@ pub struct DocumentFacts {
     pub fetched: Option<u64>,
 }
 
-/// A search engine.
 pub trait Engine: Sync {
     type Error: std::error::Error + Send + Sync + 'static;
 
@@ -51,7 +50,7 @@ pub trait Engine: Sync {
     ) -> Result<Results, Self::Error>;
 
     /// The fingerprints of documents, each of which may be asked for more than once; `None` for one
-    /// that cannot be judged.
+    /// that cannot be compared.
     fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Self::Error>;
 
     /// Everything else about documents, each of which may be asked for more than once.
@@ -64,7 +63,6 @@ pub trait Engine: Sync {
     }
 }
 
-/// How much is in an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Documents that are found.

@@ -1,15 +1,9 @@
-//! The duplicates inside one list of results.
+//! Finds the duplicates inside one list of results.
 //!
-//! All pairs within the bound are found by comparing everything with everything, as fast as the
-//! processor can: a thousand fingerprints are half a million comparisons, a small part of what
-//! retrieving them took.
-//! Pairs are confirmed by sketches, grouped without chains, and the winner of each group is chosen
-//! by the policy's rules.
-//!
-//! # What it promises
-//!
-//! A result goes only for one that stays and that it matches itself. Protected results stay, as
-//! do so many as the policy leaves; of those that could go, the last in the list go first.
+//! All pairs within the bound are found by comparing all results: half a million comparisons for a thousand, a
+//! small part of what retrieving them took. Sketches confirm pairs, groups are winner-verified, and the policy's
+//! rules choose winners. Guarantees that a result is removed only for a kept one that it matches itself; protected
+//! results and the policy's minimum stay, and the last in the list are removed first.
 //!
 //! Source: Pi et al. 2009, II.B and II.C.
 
@@ -25,16 +19,12 @@ use crate::policy::Policy;
 /// Two results, by their places in the list, and the bits between them.
 pub type Proposal = (u32, u32, u8);
 
-/// A result that may go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
-    /// Its place in what was given.
     pub place: u32,
     /// The place of the one that stays.
     pub winner: u32,
-    /// Bits between them.
     pub distance: u8,
-    /// How alike they are.
     pub similarity: f32,
     /// Why the other one stays.
     pub reason: Reason,
@@ -42,7 +32,7 @@ pub struct Folded {
 
 /// All pairs of results within the bound, in the order of their places.
 pub fn propose(fingerprints: &[Option<Fingerprint>], within: MaxDistance) -> Vec<Proposal> {
-    // Those that cannot be judged are left out first, so that the loop compares plain numbers.
+    // Those that cannot be compared are left out first, so that the loop compares plain numbers.
     let judged: Vec<(u64, u32)> = (0..)
         .zip(fingerprints)
         .filter_map(|(place, fingerprint)| Some(((*fingerprint)?.to_bits(), place)))

@@ -1,26 +1,13 @@
-//! Duplicates where people look first: inside the results of the queries they really ask.
+//! Removes duplicates inside the results of logged queries.
 //!
 //! ```text
 //!   search log --rank--> queries --policy--> top results --fold--> marks --resolve--> removals
 //!   links --PageRank--> scores ----------------------------^
 //! ```
 //!
-//! # Reading order
-//!
-//! [`rank`] gives every page an authority. [`log`] turns what people typed into ranked queries,
-//! [`policy`] says how strictly the results of each are judged. [`fold`](mod@fold) finds the
-//! duplicates inside one list of results, [`collapse`](mod@collapse) shows such a list; [`job`] does
-//! so for all queries, one after the other or all at once. [`choose`] orders queries so that each brings documents not yet examined.
-//! [`clean`] is the whole, with a folder for results, [`authority`] puts scores of a file in.
-//!
-//! [`engine`] is what a search engine must do for that. [`tantivy`] is one that lives in a folder,
-//! `postgres` one that lives in a database: [`page`] is what they keep of a page, [`words`] and
-//! [`query`] how texts and queries become words for both, [`wire`] how results are written.
-//!
-//! # What this crate does not know
-//!
-//! HTTP and arguments; and, outside the engines, how a search engine works: it is asked through
-//! [`Engine`].
+//! Start at [`clean`], the whole job with its folder of results, and [`engine`], what a search engine must do for
+//! it; [`tantivy`] is one in a folder, `postgres` one in a database. [`rank`] computes PageRank, [`log`] reads
+//! query logs, [`policy`] says how strictly results are compared. Does not handle HTTP or arguments.
 //!
 //! Source: Pi et al. 2009.
 

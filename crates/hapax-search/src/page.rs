@@ -1,4 +1,4 @@
-//! A page on its way into a search index: what is searched, and what is kept for judging copies.
+//! A page on its way into a search index: what is searched, and what is kept for comparing copies.
 //!
 //! Everything that deciding between copies needs is worked out before, so that an index answers
 //! without the page's text.
@@ -8,7 +8,6 @@ use hapax::fingerprint::{ContentHash, Fingerprint, Signature, Sketch};
 /// What is kept of a text to be shown, in bytes: passages behind it are found, but not shown.
 const START: usize = 16 << 10;
 
-/// A page to be indexed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchPage {
     /// Its name, unique in the index: a page with the same name replaces the former.
@@ -21,7 +20,7 @@ pub struct SearchPage {
     pub body: String,
     /// As the page or the corpus states it, such as `en` or `zh-Hans`; empty when neither does.
     pub language: String,
-    /// `None` when the page has no words, or too few to be judged.
+    /// `None` when the page has no words, or too few to be compared.
     pub fingerprint: Option<Fingerprint>,
     /// Confirms that texts are alike.
     pub sketch: Option<Sketch>,
@@ -36,7 +35,7 @@ pub struct SearchPage {
 
 impl SearchPage {
     /// A page with this name and text, and what remains of that text under some recipe. A page too
-    /// short to be judged gets no fingerprint.
+    /// short to be compared gets no fingerprint.
     pub fn new(name: impl Into<String>, body: impl Into<String>, signature: &Signature) -> Self {
         let comparable = signature.comparable.as_ref().filter(|_| !signature.too_short);
         Self {

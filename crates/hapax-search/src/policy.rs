@@ -1,4 +1,4 @@
-//! How strictly the results of a query are judged: a policy the owner of the engine writes.
+//! How strictly the results of a query are compared: a policy written by the owner of the engine.
 //!
 //! ```
 //! use hapax_search::policy::Policy;
@@ -19,6 +19,11 @@
 //! # Ok::<(), hapax_search::policy::PolicyError>(())
 //! ```
 //!
+//! A range has an inclusive `from` and `to`, each optional. Where a query is in a range of both kinds, the stricter
+//! value holds: fewer bits, fewer results, no removal.
+//!
+//! Source: Pi et al. 2009, II.C and III.D.
+//!
 //! | key | meaning | default |
 //! |---|---|---|
 //! | `within` | bits in which two results may differ | 6 |
@@ -30,12 +35,6 @@
 //! | `score-below` | only documents with a lower score, or none, may go | any |
 //! | `always-keep` | hosts, with all below them, whose documents never go | none |
 //! | `[[by-rank]]`, `[[by-results]]` | other values for queries of these ranks, or with so many results | |
-//!
-//! A range has `from` and `to`, both inclusive; without `from` it begins at the beginning, without
-//! `to` it never ends. Where a query is in a range of both kinds, the stricter value holds: fewer
-//! bits, fewer results, no removal.
-//!
-//! Source: Pi et al. 2009, II.C and III.D.
 
 use hapax::fingerprint::MaxDistance;
 use hapax::group::{ParseRulesError, Rules};
@@ -47,7 +46,6 @@ pub const DEFAULT_RESULTS: u64 = 1000;
 /// The most bits a policy may allow.
 pub const MOST_WITHIN: u32 = 16;
 
-/// A checked policy.
 #[derive(Clone, Debug)]
 pub struct Policy {
     base: QueryLimits,
@@ -55,7 +53,6 @@ pub struct Policy {
     min_similarity: MinSimilarity,
     /// Sketches must confirm what fingerprints propose.
     pub confirm: bool,
-    /// Which copy survives.
     pub keep: Rules,
     /// So many results of a query stay.
     pub least_left: usize,
@@ -66,18 +63,16 @@ pub struct Policy {
     by_results: Vec<Range>,
 }
 
-/// How the results of one query are judged.
+/// How strictly the results of one query are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
     /// Bits in which two results may differ.
     pub within: MaxDistance,
     /// How many results are looked at.
     pub results: u64,
-    /// May any be removed?
     pub remove: bool,
 }
 
-/// Why a policy is refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -87,15 +82,8 @@ pub enum PolicyError {
     /// The rules for survivors.
     #[error("`keep` in the policy")]
     Rules(#[from] ParseRulesError),
-    /// A value out of range.
     #[error("`{key} = {given}` in the policy: must be {wanted}")]
-    Value {
-        key: &'static str,
-        /// What it was set to.
-        given: String,
-        /// What it may be.
-        wanted: &'static str,
-    },
+    Value { key: &'static str, given: String, wanted: &'static str },
     /// A range that holds nothing.
     #[error("`[[{table}]]` number {number} in the policy: from {from} to {to} is not a range")]
     Impossible {
@@ -222,7 +210,7 @@ impl Policy {
         })
     }
 
-    /// How the query of this rank, from 1, with so many results in all, is judged.
+    /// The limits for the query of this rank, from 1, with so many results in all.
     pub fn for_query(&self, rank: u64, results: u64) -> QueryLimits {
         let mut limits = self.base;
         limits.results = limits.results.max((self.share * results as f64) as u64);
@@ -268,7 +256,7 @@ impl Policy {
         hapax::similarity::Policy { within, min_similarity: self.min_similarity }
     }
 
-    /// The bounds that queries may be judged by.
+    /// The distance bounds that queries may use.
     pub fn bounds(&self) -> Vec<MaxDistance> {
         let ranges = self.by_rank.iter().chain(&self.by_results).filter_map(|range| range.within);
         let mut bounds: Vec<MaxDistance> = ranges.chain([self.base.within]).collect();

@@ -1,4 +1,8 @@
-//! What people type, as an engine understands it.
+//! Parses what people type into a search box.
+//!
+//! Anything can be typed: what follows no rule is words. A query without a wanted word finds nothing. Guarantees at
+//! most [`MOST_WORDS`] words, as many conditions of each kind and words in a condition; reading stops after
+//! [`MOST_BYTES`] bytes.
 //!
 //! | typed | meaning |
 //! |---|---|
@@ -7,14 +11,6 @@
 //! | `+cheap`, `-flights` | pages that have it; pages that do not |
 //! | `site:example.org` | pages of this host and those below it |
 //! | `lang:de` | pages in this language |
-//!
-//! Everything can be typed: what follows no rule is words. A query without any word that is asked
-//! for finds nothing.
-//!
-//! # What it promises
-//!
-//! A parsed query has at most [`MOST_WORDS`] words, as many conditions of each kind and as many
-//! words in a condition; reading stops after [`MOST_BYTES`] bytes.
 
 use crate::page::language_code;
 use crate::words::Words;

@@ -5,12 +5,10 @@ use serde::Serialize;
 use crate::collapse::{FoldedCopy, Hit, Listing, Shown};
 use crate::snippet::Snippet;
 
-/// A list of results.
 #[derive(Debug, Serialize)]
 pub struct ListingRecord<'a> {
     /// As it was typed.
     pub query: &'a str,
-    /// How many results there are in all.
     pub results: u64,
     /// How many of them were looked at for copies.
     pub examined: u64,
@@ -28,7 +26,6 @@ pub struct HitRecord<'a> {
     pub copies: Vec<CopyRecord<'a>>,
 }
 
-/// A document in a list.
 #[derive(Debug, Serialize)]
 pub struct DocumentRecord<'a> {
     /// Its place among all results, from 1.
@@ -52,7 +49,6 @@ pub struct DocumentRecord<'a> {
     pub marked: bool,
 }
 
-/// A copy under a result.
 #[derive(Debug, Serialize)]
 pub struct CopyRecord<'a> {
     #[serde(flatten)]

@@ -1,19 +1,9 @@
-//! Texts and queries as the words that are searched for.
+//! Cuts texts and queries into the words that are searched for, by `hapax::text`.
 //!
-//! Words are those of `hapax::text`: folded, cut by the rules of UAX 29. Chinese and Japanese,
-//! written without spaces, become overlapping pairs of characters, so that every word of two or
-//! more characters is found wherever it stands and no dictionary can cut query and page
-//! differently. A page also gets each Chinese character by itself, because many words are a single
-//! one; a query gets single characters only where it has them alone.
-//!
-//! # What it promises
-//!
-//! Every word that [`of_query`](Words::of_query) gives for a piece of a text, cut at white space,
-//! is among those that [`of_page`](Words::of_page) gives for the text.
-//!
-//! # What this module does not know
-//!
-//! Which words matter, and what an engine does with them.
+//! Chinese and Japanese become overlapping pairs of characters, so a word of two or more characters is found
+//! anywhere and no dictionary can cut query and page differently. A page also gets each Chinese character by
+//! itself; a query only where it has one alone. Guarantees that the words [`of_query`](Words::of_query) gives for a
+//! piece of a text, cut at white space, are among those [`of_page`](Words::of_page) gives for the text.
 
 use std::ops::Range;
 

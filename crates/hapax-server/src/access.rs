@@ -15,13 +15,11 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// What a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Nothing: health, the web page, the description of the API.
     Open,
     Read,
-    /// Permission to write.
     Write,
 }
 

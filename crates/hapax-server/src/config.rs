@@ -1,15 +1,9 @@
-//! What the service may do, and how much: settings from four places.
+//! Settings of the service from four layers: the embedded default, which documents them, a file, the environment,
+//! flags.
 //!
-//! The embedded default, which is also the documentation, then a file, then the environment, then
-//! flags: each layer is a table laid over the one before. A name that the default does not have
-//! is refused, so that a slip is not taken for a wish.
-//!
-//! # What this module does not know
-//!
-//! Where the file and the flags come from: layers are handed in. Only files of tokens are read here,
-//! when the service starts.
-//!
-//! Tokens are secrets: nothing that is shown for finding faults, no error and no `Debug`, has them.
+//! A name that the default does not have is an error, so a typo is not silently ignored. Files of tokens are read
+//! when the service starts. Guarantees that no error and no `Debug` output shows a token. Does not find the file or
+//! parse flags: layers are handed in.
 
 use hapax_client::client::TOKEN_VARIABLE;
 use serde::Deserialize;
@@ -74,7 +68,6 @@ impl Limits {
     }
 }
 
-/// Who may do what.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -158,7 +151,6 @@ pub struct Cors {
     pub origins: Vec<String>,
 }
 
-/// Whether texts are kept.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -182,7 +174,6 @@ pub struct Fetch {
     pub agent: String,
 }
 
-/// What can be searched.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -191,7 +182,6 @@ pub struct Search {
     pub policy: String,
 }
 
-/// What is logged.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -265,7 +255,6 @@ fn listen<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Er
 pub struct ConfigError {
     /// The file, the variable, the flag.
     pub place: String,
-    /// What is wrong there.
     pub what: String,
 }
 

@@ -31,7 +31,6 @@ pub(crate) struct Connection {
     close: Notify,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     open: Mutex<BTreeMap<u64, Arc<Connection>>>,

@@ -1,4 +1,4 @@
-//! Everything a client can be told went wrong: one table of codes, statuses and meanings.
+//! Every error a client can receive: one table of codes, statuses and meanings.
 //!
 //! An answer is `{"error": {"code", "message", "request"}}`. The message says what to change.
 //! What only the operator should know, such as paths, is logged with the request's number and
@@ -111,7 +111,6 @@ impl Code {
         self.row().0
     }
 
-    /// The HTTP status.
     pub fn status(self) -> StatusCode {
         self.row().1
     }
@@ -121,7 +120,6 @@ impl Code {
 #[derive(Debug)]
 pub struct ApiError {
     pub code: Code,
-    /// For the client.
     pub message: String,
     pub hidden: Option<String>,
 }
@@ -172,7 +170,6 @@ fn one_line(text: &str) -> String {
 pub struct Wire<'a> {
     /// From the table.
     pub code: &'a str,
-    /// What to change.
     pub message: &'a str,
     /// The request's number, for the log.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,7 +179,6 @@ pub struct Wire<'a> {
 /// The envelope of an error.
 #[derive(Clone, Debug, Serialize)]
 pub struct Envelope<'a> {
-    /// What went wrong.
     pub error: Wire<'a>,
 }
 

@@ -16,7 +16,6 @@ pub const EVERY: Duration = Duration::from_secs(2);
 /// Samples kept: an hour.
 const SAMPLES: usize = 1800;
 
-/// One moment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
     /// RFC 3339 in UTC.
@@ -24,7 +23,6 @@ pub struct Sample {
     /// The same as seconds since 1970.
     #[serde(skip)]
     seconds: u64,
-    /// Pages with content.
     pub pages: u64,
     pub groups: u64,
     /// Share of the pages with content that another page stands for, 0 to 1.
@@ -69,7 +67,6 @@ impl History {
         samples.iter().filter(|sample| sample.seconds > seconds).cloned().collect()
     }
 
-    /// Takes a sample.
     pub fn sample(&self, service: &Service) {
         let Ok(stats) = service.repository.stats() else { return };
         let checked = service.metrics.checked_so_far();

@@ -1,4 +1,4 @@
-//! The service: pages in over HTTP, verdicts out, and a web page to look at it all.
+//! The HTTP service: pages in, verdicts out, and a web page to browse the repository.
 //!
 //! ```no_run
 //! use hapax::fingerprint::{Fingerprinter, Recipe};
@@ -12,25 +12,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What it promises
+//! Guarantees: an answered write is on disk, and an accepted one completes even if its client disconnects or the
+//! service stops. Overload is answered at once, and memory is bounded by [`config`]. Outside data is untrusted
+//! until it is escaped, checked or refused; internal failures are logged, not sent.
 //!
-//! - A write that was answered is on the disk; one that was accepted is done even if its client
-//!   has gone or the service is stopping.
-//! - Overload is answered at once, and memory stays bounded: by the limits of [`config`].
-//! - What comes from outside is hostile until it is escaped, checked or refused; what fails
-//!   inside is logged, not sent.
-//!
-//! # Reading order
-//!
-//! [`config`] is what can be set, [`error`] what can go wrong; `hapax_client` has what is sent.
-//! [`state`] holds what requests share and is the border between asynchronous and blocking code;
-//! [`writer`] makes commits of what waits. [`routes`] are the paths, [`middleware`] is what every request passes, [`server`] accepts
-//! connections, `connections` knows those that are open, `bodies` reads what they send. [`fetch`] gets pages of other sites. [`standby`] follows another service.
-//! [`metrics`] and [`history`] count, [`logging`] writes.
-//!
-//! # What this crate does not know
-//!
-//! Algorithms: the engine compares and explains, the store decides and keeps.
+//! Start at [`config`], [`routes`] and [`writer`]; [`state`] is the border between asynchronous and blocking code.
+//! Contains no algorithms: the engine compares and explains, the store decides and keeps.
 
 pub mod access;
 mod bodies;

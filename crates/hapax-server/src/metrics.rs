@@ -20,7 +20,7 @@ use std::time::Duration;
 type Labels = Vec<(&'static str, String)>;
 
 const TIERS: [Tier; 3] = [Tier::None, Tier::Winner, Tier::Index];
-/// Distances told apart, 0 and up; farther ones count as the last.
+/// Distances counted separately, from 0; larger ones count as the last.
 const DISTANCES: usize = 17;
 /// Latencies are counted by quarters of a doubling, from a microsecond to an hour.
 const STEPS_PER_DOUBLING: f64 = 4.0;
@@ -43,7 +43,6 @@ impl Latencies {
         self.0[step.min(STEPS - 1)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The counts so far.
     pub fn counts(&self) -> [u64; STEPS] {
         from_fn(|step| self.0[step].load(Ordering::Relaxed))
     }
@@ -62,7 +61,6 @@ impl Latencies {
     }
 }
 
-/// All counters.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -82,9 +80,7 @@ pub struct Metrics {
     memory: Family<Labels, Gauge>,
     standbys: Gauge,
     behind: Gauge<f64, AtomicU64>,
-    /// Requests answered.
     pub answered: AtomicU64,
-    /// How long they took.
     pub latencies: Latencies,
 }
 
@@ -172,7 +168,6 @@ pub struct RouteMetrics {
 }
 
 impl Metrics {
-    /// The counters of a route.
     pub fn route(&self, method: &'static str, path: &'static str) -> RouteMetrics {
         let ok = self.requests.get_or_create_owned(&labels(method, path, 200));
         let by_path = vec![("method", method.to_owned()), ("path", path.to_owned())];
@@ -180,7 +175,6 @@ impl Metrics {
         RouteMetrics { path, method, ok, seconds }
     }
 
-    /// A request was answered.
     pub fn answered(&self, route: &RouteMetrics, status: u16, took: Duration) {
         match status {
             200 => route.ok.inc(),
@@ -270,7 +264,6 @@ impl Metrics {
     }
 }
 
-/// Who copies whom.
 #[derive(Clone, Copy, Debug)]
 pub struct Copies {
     pub takes_writes: bool,

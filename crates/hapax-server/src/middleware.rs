@@ -36,7 +36,6 @@ const DISCARDING: Duration = Duration::from_secs(2);
 const BEHIND: HeaderName = HeaderName::from_static("hapax-behind-seconds");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Who sent a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
@@ -60,7 +59,6 @@ pub struct Guard {
     pub metrics: RouteMetrics,
 }
 
-/// Around each route.
 pub async fn guarded(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let service = &guard.service;
     let start = Instant::now();

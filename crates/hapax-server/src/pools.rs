@@ -1,12 +1,10 @@
-//! Few pools of memory, so that what the process has stays what it uses.
+//! Limits the C library's allocator to two pools, so that memory does not grow without bound.
 //!
-//! The C library's allocator gives every thread a pool, up to eight for each core, and memory that one pool has free serves
-//! no other. Pages of the repository's file are read by whichever thread needs them and dropped by another, so each pool
-//! grows to the most it ever held: at a million pages memory grew for as long as it was watched. With two pools it does
-//! not. The number can only be set before the process begins: it starts itself once more, under the same number, as soon as it
-//! knows that it is to serve.
-//!
-//! Does nothing where the allocator is another, or where the number is set already.
+//! glibc gives every thread a pool, up to eight per core, and free memory of one pool serves no other. Pages of the
+//! repository's file are read by one thread and dropped by another, so each pool grows to its maximum: at a million
+//! pages memory grew as long as it was watched. The number can only be set before the process begins, so the
+//! service starts itself once more under the same process id. Does nothing with another allocator, or where the
+//! number is already set.
 
 /// Starts this program again, with the same arguments and few pools; returns where that is not needed or not possible.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

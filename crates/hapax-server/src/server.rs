@@ -42,7 +42,6 @@ pub struct App {
 }
 
 impl App {
-    /// The routes of a service.
     pub fn new(service: Arc<Service>) -> Self {
         let router = routes::router(&service);
         Self { service, router }

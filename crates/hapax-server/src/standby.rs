@@ -22,19 +22,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The service that is asked waits so long for something new.
 const WAIT: u64 = 1;
-/// After a failure, and between two looks into a folder.
+/// After a failure, and between two listings of a folder.
 const AGAIN: Duration = Duration::from_millis(500);
 /// A standby that was not heard of for so long does not hold events back.
 const IN_CONTACT: Duration = Duration::from_secs(10);
 /// Standbys remembered at once.
 const REMEMBERED: usize = 16;
 
-/// What a standby follows.
 #[derive(Clone)]
 pub enum Source {
     /// A service, and the name by which it knows this standby.
     Service(Client, String),
-    /// A folder of backups.
     Backups(PathBuf),
 }
 
@@ -165,7 +163,6 @@ impl Following {
         as_of.map(|as_of| as_of.elapsed())
     }
 
-    /// Follows no more.
     pub fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
     }

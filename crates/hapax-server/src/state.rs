@@ -64,11 +64,9 @@ pub struct Service {
     pub rate: Rate,
     /// Requests at once, of each client.
     pub shares: Arc<Shares>,
-    /// Requests at once.
     pub in_flight: Arc<Semaphore>,
     /// Counts commits.
     pub changed: watch::Sender<u64>,
-    /// When it started.
     pub started: Instant,
     stopping: watch::Sender<bool>,
     /// Bytes of bodies.
@@ -80,7 +78,6 @@ pub struct Service {
     pub(crate) increments: Arc<Semaphore>,
     /// What this service follows, if it is a standby or was one.
     pub following: Option<Following>,
-    /// Who follows it.
     pub standbys: Standbys,
     /// Pages fetched at once; more wait.
     pub(crate) fetches: Arc<Semaphore>,
@@ -385,7 +382,6 @@ impl Service {
         })
     }
 
-    /// Is it shutting down?
     pub fn is_stopping(&self) -> bool {
         *self.stopping.borrow()
     }

@@ -18,12 +18,10 @@ use std::path::{Path, PathBuf};
 
 /// How the names of files end.
 pub const SUFFIX: &str = ".hapax-backup";
-/// The longest name.
 const LONGEST: usize = 100;
 
 /// Where backups are: a folder, or whatever keeps files under names.
 pub trait Place {
-    /// The names of all files.
     fn names(&self) -> io::Result<Vec<String>>;
     fn read(&self, name: &str) -> io::Result<Box<dyn Read>>;
     /// A file that appears under its name when `fill` has written all of it.
@@ -76,7 +74,6 @@ impl Place for PathBuf {
     }
 }
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backup {
     pub name: String,

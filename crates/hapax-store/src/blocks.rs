@@ -1,15 +1,13 @@
-//! A checksum of every block of the store's file: what is read is what was written, or it is an error.
+//! Checks every block of the store's file: a read returns what was written, or an error.
 //!
-//! The store below verifies nothing that it reads. Here every 4 KiB that it reads are compared with a checksum in
-//! memory (a thousandth of the file), which comes from what was written since the file was opened, and before that
-//! from `pages.sums`, or, if that does not belong to the file, from reading the file once by its own checksums.
+//! Each 4 KiB read is compared with a checksum in memory (a thousandth of the file). Checksums come from writes
+//! since the file was opened, before that from `pages.sums`, or, if that does not belong to the file, from reading
+//! the file once by its own checksums. `pages.sums` is a cache, written on close and safe to delete. Does not cover
+//! the file's first block, of which the used part is verified on opening.
 //!
 //! ```text
 //!   pages.sums: HPXSUMS1, XXH3 of the file's header, 4 bytes for each block, XXH3 of all that
 //! ```
-//!
-//! It is written when the file is closed and is a cache, safe to delete. Does not cover the file's first block: what
-//! is in use of that is verified when the file is opened.
 
 use crate::checksums::HEADER;
 use crate::disk::{self, Disk};
@@ -24,7 +22,6 @@ const MAGIC: &[u8; 8] = b"HPXSUMS1";
 pub(crate) const BLOCK: usize = 4096;
 const UNKNOWN: u32 = 0;
 
-/// See the module header.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     sums: RwLock<Vec<AtomicU32>>,

@@ -85,7 +85,6 @@ fn take(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Is there a log?
 pub(crate) fn is_on(reading: &ReadTransaction) -> Outcome<bool> {
     match reading.open_table(LOCAL) {
         Err(TableError::TableDoesNotExist(_)) => Ok(false),

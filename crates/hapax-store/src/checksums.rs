@@ -39,7 +39,6 @@ const LIST: Widths = Widths { key: None, value: None };
 const COUNTERS: &str = "counters";
 const COMMITS: &[u8] = b"commits";
 
-/// What is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tables {
     /// The store's own.
@@ -59,7 +58,6 @@ pub(crate) struct Row<'p> {
     pub(crate) sound: bool,
 }
 
-/// The tables of a commit.
 pub(crate) struct Commit {
     tables: Vec<Table>,
     /// Pages of their list that are damaged or not there.

@@ -1,12 +1,7 @@
-//! The files under a repository, and who may touch them.
+//! All access to the files of a repository: the store's file piece by piece, the index file as a whole.
 //!
-//! Everything a repository reads and writes goes through here: the store's file piece by piece,
-//! the index file as a whole. A [`Disk`] is asked before every access and may refuse it or cut a
-//! write short, as a real disk would. [`RealDisk`] refuses nothing.
-//!
-//! # What this module does not know
-//!
-//! What is in the files.
+//! A [`Disk`] is asked before every access and may refuse it or cut a write short, as a real disk would; tests use
+//! that. [`RealDisk`] refuses nothing. Does not interpret the files.
 
 use crate::blocks::{BLOCK, Blocks};
 use crate::checksums::{HEADER, Image, Tables};
@@ -30,7 +25,6 @@ const READS: usize = 3;
 /// What is about to happen to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Bytes are read.
     Read,
     /// So many bytes are written.
     Write(usize),
@@ -46,7 +40,6 @@ pub enum Access {
 #[derive(Debug)]
 pub enum Permit {
     Go,
-    /// It is not done.
     Refuse(io::Error),
     /// Of a write, only the first bytes are done; of anything else, nothing.
     Short(usize, io::Error),
@@ -54,7 +47,6 @@ pub enum Permit {
 
 /// Asked before every access.
 pub trait Disk: Debug + Send + Sync {
-    /// May this be done?
     fn permit(&self, file: &Path, access: Access) -> Permit;
 }
 

@@ -43,7 +43,6 @@ pub enum StoreError {
     /// A repository is there already.
     #[error("{} is a repository already; open it, or choose another folder", .folder.display())]
     Exists { folder: PathBuf },
-    /// There is no repository.
     #[error("{} is missing, so this is not a repository", .file.display())]
     Missing {
         /// The file that was looked for.
@@ -60,11 +59,7 @@ pub enum StoreError {
         "{} is not a Hapax repository ({what}); if it was one, restore it from a snapshot",
         .file.display()
     )]
-    Foreign {
-        file: PathBuf,
-        /// What was found.
-        what: String,
-    },
+    Foreign { file: PathBuf, what: String },
     /// A later version wrote it.
     #[error(
         "{} has format {found}, this program reads up to {known}; use a newer Hapax",
@@ -84,7 +79,6 @@ pub enum StoreError {
     )]
     OtherRecipe {
         folder: PathBuf,
-        /// The recipe asked for.
         ours: RecipeId,
         /// The recipe of the repository.
         theirs: RecipeId,
@@ -95,14 +89,7 @@ pub enum StoreError {
          has, or feed the pages to a new repository",
         .folder.display()
     )]
-    OtherSetting {
-        folder: PathBuf,
-        setting: &'static str,
-        /// What was asked for.
-        ours: String,
-        /// What the repository has.
-        theirs: String,
-    },
+    OtherSetting { folder: PathBuf, setting: &'static str, ours: String, theirs: String },
     /// What is stored contradicts itself.
     #[error(
         "{} is damaged: {what}; nothing of it is served; save what can be read of it with \
@@ -119,22 +106,13 @@ pub enum StoreError {
     Bookkeeping { file: PathBuf },
     /// The disk refused. What was acknowledged before is there; this operation is not.
     #[error("{}: {source}; {}", .file.display(), way_out(.source))]
-    Disk {
-        file: PathBuf,
-        /// What the disk said.
-        source: io::Error,
-    },
+    Disk { file: PathBuf, source: io::Error },
     /// A redirect from a page to itself.
     #[error("{url} cannot redirect to itself; give the address it leads to, or forget the page")]
     SelfRedirect { url: String },
     /// An address that cannot be kept.
     #[error("an address must have 1 to {most} bytes, this has {len}: {start}")]
-    BadUrl {
-        /// How long it is.
-        len: usize,
-        most: usize,
-        start: String,
-    },
+    BadUrl { len: usize, most: usize, start: String },
     /// A name that no market can have.
     #[error(
         "a market's name is 1 to {most} bytes of letters, digits, `-`, `_` and `.`, not `{name}`"
@@ -144,16 +122,13 @@ pub enum StoreError {
         name: String,
         most: usize,
     },
-    /// No such market.
     #[error("repository {} has no market `{name}`; {known}", .folder.display())]
     NoMarket {
         folder: PathBuf,
-        /// The name asked for.
         name: String,
         /// Those it has, in words.
         known: String,
     },
-    /// It takes no writes.
     #[error("repository {} takes no writes: {}", .folder.display(), why_not(*.role))]
     NotPrimary { folder: PathBuf, role: Role },
     /// Two copies of which neither continues the other.

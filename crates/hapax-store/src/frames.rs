@@ -1,12 +1,11 @@
-//! The frames of hosts, learned while pages come in.
+//! Learns the frames of hosts while pages arrive.
 //!
-//! Of every host the pieces of its last `RECENT` different texts are kept. With 8, 16, 32 and 64 texts, and then after
-//! every 64th, the pieces that stand on many of them become the host's frame: its next *version*. A page is judged by the version
-//! of its arrival, which is noted in its record with what the page says beyond it. A new version also renews the own
-//! texts of the pages that are kept, but no decision: [`recheck`](crate::Repository::recheck) does.
-//!
-//! Bounded: a host takes at most `RECENT` rows of `MOST_PIECES` pieces, and a page 40 bytes. What is learned depends on the
-//! order of arrival alone. Texts that are not known here, and hosts with fewer than 8 texts, are compared as whole pages.
+//! The pieces of each host's last `RECENT` different texts are kept. At 8, 16, 32 and 64 texts, and then every 64,
+//! the pieces found on many of them become the host's next frame *version*. A page is compared under the version of
+//! its arrival, stored in its record with its own text. A new version also renews the own texts of kept pages, but
+//! no decision: [`recheck`](crate::Repository::recheck) does. Bounded: `RECENT` rows of `MOST_PIECES` pieces a
+//! host, 40 bytes a page. The result depends on the order of arrival alone. Hosts with fewer than 8 texts, and
+//! texts not known here, are compared as whole pages.
 
 use crate::error::Outcome;
 use crate::increment::Part;
@@ -74,7 +73,7 @@ impl FromStr for Frames {
 /// What a page says beyond the frame of its host, and by which version of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
-    /// Of the frame by which the page was judged last; 0 if there was none.
+    /// The frame under which the page was compared last; 0 if there was none.
     pub judged: u16,
     /// Of the frame that `text` is beyond, from 1.
     pub version: u16,
@@ -110,7 +109,7 @@ pub struct OwnShown {
     /// The shared part of the smaller own text, with that of the winner, 0 to 1; `None` for the winner, for one on another host,
     /// and where one of them says nothing of its own.
     pub similarity: Option<f32>,
-    /// Which version of the frame judged the page, from 1.
+    /// The version of the frame under which the page was compared, from 1.
     pub frame: u16,
 }
 
@@ -144,7 +143,6 @@ const fn is_due(texts: u32) -> bool {
     }
 }
 
-/// What is known of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Host {
     version: u16,

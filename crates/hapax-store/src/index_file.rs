@@ -1,4 +1,7 @@
-//! The index between two runs: `index.segment` beside the store.
+//! Keeps the index between two runs in `index.segment`, a cache beside the store.
+//!
+//! It is used only if it belongs to the store's last commit and every checksum is right. It is written when a
+//! repository is closed, and appears by renaming.
 //!
 //! ```text
 //!   0   8  HPXLIVE1
@@ -6,9 +9,6 @@
 //!   16  8  XXH3 of the bytes before
 //!   24     a segment, with checksums of its own
 //! ```
-//!
-//! A cache: it is taken only if it belongs to the store's last commit and every checksum is
-//! right. It is written when a repository is closed, and appears by renaming.
 
 use crate::disk::{self, Disk};
 use crate::settings::Settings;

@@ -24,17 +24,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// So many problems are told one by one.
+/// So many problems are listed one by one.
 const MAX_DETAILS: usize = 50;
 
-/// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Integrity {
-    /// Pages looked at.
     pub pages: u64,
-    /// Groups looked at.
     pub groups: u64,
-    /// Events looked at.
     pub events: u64,
     /// How many contradictions there are.
     pub problems: u64,
@@ -49,7 +45,6 @@ pub struct Integrity {
 }
 
 impl Integrity {
-    /// Does everything agree?
     pub const fn is_clean(&self) -> bool {
         self.problems == 0
     }
@@ -247,7 +242,7 @@ fn check_group(
             continue;
         }
         let Some((likeness, same_scope)) = compared(world, page, record.winner, &winner)? else {
-            // Told as a problem of the page whose record is not what it should be.
+            // Reported as a problem of the page whose record is wrong.
             return Ok(Ok(()));
         };
         let matches = likeness.matches() && same_scope;

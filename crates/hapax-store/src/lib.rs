@@ -14,31 +14,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What it promises
-//!
-//! - An answer is given after its records are on the disk: what was acknowledged survives the
-//!   end of the process at any moment, and of the machine if the disk keeps its word.
-//! - Verdict, record, groups and events of an operation are one commit: all of it or nothing.
-//! - Operations happen one after the other, whoever calls; callers that wait at the same time
-//!   share a commit. Readers see the last commit whole, and wait for nobody.
-//! - Pages recorded with their texts are near-duplicates only if a sketch under the repository's
-//!   random key says so, too: a page made to have another one's public signature removes nothing.
-//! - The index is derived. What is not in its file, or damaged there, comes from the records.
-//!
-//! # Reading order
-//!
-//! [`page`] is what is known of a page and `codec` its bytes; `tables` is the file. [`confirm`] is
-//! the repository's key and what it is for. `state` and `world` are what [`hapax::group::live`] asks for, over those tables. `session` is one
-//! transaction and its operations, `commit` who is in which. `opening` gets from a folder to open
-//! tables, [`disk`] touches the files, `checksums` and `blocks` verify what is read of them, `index_file` keeps the index between runs. [`repository`]
-//! ties them together. [`view`], [`reader`] and [`browse`] read, [`integrity`] checks, [`repair`] mends. [`lineage`] says which copy
-//! continues which, `changes` logs what a commit touched, [`increment`] is that as a stream, [`copies`] and [`backups`] are made of
-//! it. [`texts`] keeps texts for showing.
-//!
-//! # What this crate does not know
-//!
-//! HTTP, file formats of the outside world. Times come with the pages; a page without one, and every
-//! event, has the time of [`Repository::with_clock`], the system's unless another is given.
+//! Guarantees: an answer is given after its records are on disk, so it survives the end of the process, and of the
+//! machine if the disk keeps its word. Verdict, record, groups and events of an operation are one commit.
+//! Operations are serial; waiting callers share a commit, and readers see the last commit without waiting. Pages
+//! recorded with their texts are near-duplicates only if a sketch under the repository's random key agrees. The
+//! index is derived from the records. Start at [`repository`]; [`page`] is a record, `tables` the file. Does not
+//! handle HTTP or foreign formats. A page without a time gets that of [`Repository::with_clock`].
 
 pub mod backups;
 mod blocks;

@@ -1,7 +1,7 @@
 //! Which repository a copy is of, how far it has come, and whether it may be written.
 //!
 //! Whenever a copy becomes the primary an epoch begins: a random number, with the commit and the event after which it
-//! begins. The list of epochs goes with every copy, so two copies can tell whether one continues the other, and whoever
+//! begins. The list of epochs goes with every copy, so two copies show whether one continues the other, and whoever
 //! follows events whether they are of the same history.
 //!
 //! Does not find out which copies exist: who is the primary is an operator's or an orchestrator's decision.
@@ -19,7 +19,6 @@ const ROLE: &str = "role";
 /// When the last increment was made, by the clock of where it was.
 const AS_OF: &str = "as of";
 
-/// Who may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Role {
@@ -52,7 +51,6 @@ impl Role {
 /// One primary's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
-    /// A random number.
     pub id: u64,
     /// The last commit before it.
     pub commit: u64,
@@ -67,10 +65,8 @@ pub struct Lineage(pub(crate) Vec<Epoch>);
 /// How far a copy has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The present epoch.
     pub epoch: u64,
     pub commit: u64,
-    /// The last event.
     pub event: u64,
     /// Which file of texts, and the last text of it; 0 and 0 without texts.
     pub texts: (u64, u64),

@@ -61,7 +61,7 @@ impl Drop for OpenFile {
     }
 }
 
-/// Bytes of the file that are kept in memory unless told otherwise.
+/// Bytes of the file that are kept in memory by default.
 pub const CACHE_BYTES: usize = 1 << 30;
 
 /// A new file with tables in it, which the caller then gives its name.

@@ -23,7 +23,6 @@ pub struct StoredComparable {
     pub too_short: bool,
 }
 
-/// A page as it was seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub url: String,
@@ -147,7 +146,7 @@ impl PageData {
         Self { score, fetched, changed, scope, ..Self::blank() }
     }
 
-    /// Is a newer frame of its host known than the one that judged it?
+    /// Is a newer frame of its host known than the one it was compared under?
     pub(crate) fn is_due(&self) -> bool {
         self.own.is_some_and(|own| own.judged < own.version)
     }
@@ -169,7 +168,7 @@ pub struct PageInfo {
     pub content: ContentHash,
     /// `None` for a page that redirects, is awaited or has no words.
     pub comparable: Option<StoredComparable>,
-    /// What it says beyond the frame of its host, and which version of the frame judged it; `None` where no frame was
+    /// What it says beyond the frame of its host, and which version of the frame it was compared under; `None` where no frame was
     /// known.
     pub own: Option<Own>,
     pub words: u32,
@@ -188,7 +187,6 @@ pub struct PageInfo {
     pub redirects_to: Option<String>,
 }
 
-/// Was a page known before?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Seen {
     /// Its address was never seen, at most redirected to.
@@ -227,7 +225,6 @@ impl Seen {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nearest {
     pub url: String,
-    /// How alike they are.
     pub likeness: Likeness,
 }
 

@@ -1,11 +1,8 @@
-//! Questions that must agree with each other: all of them are asked of one commit.
+//! Reads a repository at one commit, so that several answers agree with each other.
 //!
-//! A [`Reader`] keeps the commit it was made at, however much is written meanwhile; the file can
-//! not give back the room of what it holds, so it should not be kept for long. Pages are listed in
-//! the byte order of their addresses and groups by number, piece by piece.
-//!
-//! A [`Market`] is a named list of rules applied to the groups: for each group the copy that
-//! would stay under it. Nothing of it is stored but the rules.
+//! A [`Reader`] keeps its commit however much is written meanwhile, and the file cannot reuse that space: do not
+//! keep it for long. Pages are listed in the byte order of their addresses, groups by number. A [`Market`] is a
+//! named list of rules that chooses another winner for each group; only its rules are stored.
 //!
 //! Source: Zhu et al. 2012, section 5, for markets.
 
@@ -27,7 +24,6 @@ use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// See the module header.
 pub struct Reader {
     view: Arc<View>,
     file: PathBuf,
@@ -49,7 +45,6 @@ pub struct GroupSummary {
     pub id: GroupId,
     /// Winner, counts, radius.
     pub record: GroupRecord,
-    /// The winner's address.
     pub winner_url: String,
 }
 
@@ -69,12 +64,10 @@ impl Reader {
         &self.view.settings
     }
 
-    /// The number of the commit.
     pub fn commit(&self) -> u64 {
         self.view.counters.commits
     }
 
-    /// What is known of a page.
     pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
         self.ask(|view| view.page(url))
     }

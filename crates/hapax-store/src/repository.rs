@@ -52,7 +52,6 @@ type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 type Job = Vec<Op>;
 type JobResult = Result<Vec<Answer>, StoreError>;
 
-/// See the module header.
 pub struct Repository {
     // The view is of the database, and goes first.
     view: Mutex<Arc<View>>,
@@ -269,12 +268,10 @@ impl Repository {
         self.ask(|view| view.nearest(page))
     }
 
-    /// What is known of a page.
     pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
         self.ask(|view| view.page(url))
     }
 
-    /// The group of a page.
     pub fn group(&self, url: &str) -> Result<Option<GroupInfo>, StoreError> {
         self.ask(|view| view.group(url))
     }
@@ -309,7 +306,6 @@ impl Repository {
         &self.disk
     }
 
-    /// How much there is.
     pub fn stats(&self) -> Result<Stats, StoreError> {
         let stats = self.ask(View::stats)?;
         let disk = |source| StoreError::Disk { file: self.file.clone(), source };

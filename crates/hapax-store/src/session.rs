@@ -41,7 +41,7 @@ pub(crate) enum Op {
     DropEvents {
         up_to: u64,
     },
-    /// Those of the pages that a newer frame is known for than the one that judged them are decided anew.
+    /// Compares those of the pages again that were compared under an older frame.
     Recheck(Vec<PageId>),
     /// What a repair made up is decided anew: groups choose their winners and are compared with
     /// them, pages find a group.
@@ -87,7 +87,7 @@ impl Action {
     }
 }
 
-/// What an [`Action`] led to.
+/// The result of an [`Action`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// The page stands like this.

@@ -20,7 +20,6 @@ pub struct Settings {
     pub recipe: RecipeId,
     /// What counts as a near-duplicate.
     pub policy: Policy,
-    /// Which copy stays.
     pub rules: Rules,
     /// Who is compared with whom.
     pub scope: Scope,
@@ -28,7 +27,6 @@ pub struct Settings {
     pub confirm: Confirm,
     /// Whether pages of one host are compared beyond its frame, too.
     pub frames: Frames,
-    /// How groups behave.
     pub groups: LiveOptions,
     /// Named lists of rules: other choices of copies from the same groups.
     pub markets: BTreeMap<String, Rules>,

@@ -49,7 +49,6 @@ impl WriteState<'_> {
         }
     }
 
-    /// Writes what was touched.
     pub(crate) fn flush(&mut self) -> Outcome<()> {
         let Touched { places, groups } = std::mem::take(&mut self.touched);
         for (page, record) in places {

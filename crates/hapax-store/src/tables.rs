@@ -55,9 +55,7 @@ pub(crate) const fn pairs_of(above: u32) -> std::ops::RangeInclusive<u64> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counters {
-    /// The next page's number.
     pub(crate) next_page: u64,
-    /// The next group's number.
     pub(crate) next_group: u64,
     /// The next place in the order of recorded contents.
     pub(crate) next_recorded: u64,

@@ -1,12 +1,9 @@
-//! The texts of pages, kept so that two can be laid side by side later.
+//! Keeps texts of pages in `texts.redb`, so that two can be shown side by side later.
 //!
-//! A cache beside the repository, in a file of its own: verdicts do not need it, it may be
-//! deleted, and what was put last may be missing after a crash. Texts are packed; when there are
-//! more bytes than allowed, the oldest go. Putting never waits: when the thread that
-//! writes cannot keep up, a text is not kept.
-//!
-//! The file is `texts.redb`: `texts` from a number, which counts up, to address and packed text, which is empty for a text
-//! that was removed; `numbers` from address to number. Copies take what has a higher number than they have.
+//! A cache: verdicts do not need it, it may be deleted, and the last texts may be missing after a crash. Texts are
+//! packed; above the size limit the oldest are dropped. Writing never waits: a text is dropped when the writing
+//! thread cannot keep up. The table `texts` maps an ascending number to address and packed text (empty for a
+//! removed text), `numbers` an address to its number; copies take the numbers above their own.
 
 use crate::error::Outcome;
 use crate::increment::Part;

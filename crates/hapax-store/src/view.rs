@@ -31,7 +31,6 @@ pub struct GroupInfo {
     pub id: GroupId,
     /// Winner, counts, radius.
     pub record: GroupRecord,
-    /// The winner's address.
     pub winner_url: String,
     /// All its pages, those that redirect into it included, in increasing order.
     pub pages: Vec<(PageId, String)>,
@@ -51,15 +50,12 @@ pub struct EventInfo {
     pub other_url: Option<String>,
 }
 
-/// How much there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
     /// Pages with an address, awaited ones included.
     pub pages: u64,
-    /// Pages with content.
     pub with_content: u64,
     pub groups: u64,
-    /// The last event's number.
     pub last_event: u64,
     /// Commits since the repository was created.
     pub commits: u64,
@@ -69,7 +65,7 @@ pub struct Stats {
     pub file_bytes: u64,
     /// Times the file was synced since it was opened.
     pub syncs: u64,
-    /// Parts of the index, of which every search looks into each.
+    /// Parts of the index, each of which every search reads.
     pub segments: u64,
 }
 
@@ -264,7 +260,7 @@ impl View {
         Ok(OwnShown::of((Some(&own), url), winner))
     }
 
-    /// Pages that a newer frame is known for than the one that judged them.
+    /// Pages that were compared under an older frame of their host.
     pub(crate) fn due(&self) -> Outcome<Vec<PageId>> {
         let mut due = Vec::new();
         for row in self.tables.pages.iter()? {

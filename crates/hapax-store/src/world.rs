@@ -179,7 +179,6 @@ where
         page_data(self.pages, page).map(Cow::Owned)
     }
 
-    /// The page's address.
     pub(crate) fn name(&self, page: PageId) -> Outcome<String> {
         let Some(memory) = self.memory else { return name(self.names, page) };
         if let Some(known) = recall(&memory.names, page) {
@@ -304,7 +303,7 @@ where
         let data = self.data(page)?;
         Ok(PageFacts {
             url: Cow::Owned(self.name(page)?),
-            // Addresses are unique; a number would tell who came first.
+            // Addresses are unique; a number would reveal which came first.
             id: 0,
             score: data.score,
             first_seen: data.first_seen,

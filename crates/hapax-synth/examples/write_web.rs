@@ -1,12 +1,11 @@
-//! Writes a slice of a synthetic web as JSON lines, and its truth as a table.
+//! Writes a slice of a synthetic web as JSON lines (`id`, `url`, `html`), and its truth as a table.
 //!
 //! ```console
 //! $ cargo run --release -p hapax-synth --example write_web -- SEED PAGES [FIRST..LAST] [TRUTH.tsv]
 //! ```
 //!
-//! JSON lines (`id`, `url`, `html`) go to standard output; numbers run from FIRST to one below
-//! LAST, all pages unless given. The truth has a line for each page: number, family, copy,
-//! kind of edit, amount, language, words, expected jaccard5 of the content (`-` if unknown).
+//! Numbers run from FIRST to one below LAST, by default over all pages. The truth has a line for each page: number,
+//! family, copy, kind of edit, amount, language, words, expected jaccard5 of the content (`-` if unknown).
 
 use std::error::Error;
 use std::fs::File;

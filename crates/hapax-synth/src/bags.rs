@@ -1,16 +1,10 @@
-//! Documents as weighted features, without a letter: input for SimHash at the scale of an index.
+//! Documents as weighted features without text: input for SimHash at the scale of an index.
 //!
-//! A bag holds the distinct words of a page's content, edited as the page is, with a 64-bit
-//! hash and an integer weight each. Truth is that of the page. Making a bag costs a fraction
-//! of making, parsing and segmenting the page: 10^8 of them take about twenty minutes of one
-//! core at the default length, in proportion less with a shorter [`Length`](crate::Length).
-//!
-//! How real is it? Frequencies, lengths, overlap of topics and families, and edits are those of
-//! the pages. Left out: the host's frame and the noise (so no false pairs from frames), the
-//! order of words (a moved paragraph is an exact copy), and shingles (features are single
-//! words, as in the bag-of-words SimHash for streams; for shingles make the text). The rarity
-//! weight stands for IDF: it comes from the rank, 1 for the commonest word to 21 for the
-//! rarest, about the logarithm of the inverse frequency.
+//! A bag holds the distinct words of a page's content, edited as the page is, with a 64-bit hash and an integer
+//! weight each; truth is the page's. 10^8 bags take about twenty minutes of one core, less with a shorter
+//! [`Length`](crate::Length). Frequencies, lengths, overlaps and edits are those of the pages. Left out: the host's
+//! frame and noise, the order of words, and shingles. The rarity weight imitates IDF by rank: 1 for the commonest
+//! word to 21 for the rarest.
 
 use crate::rng::mix;
 use crate::web::{Scratch, Web};

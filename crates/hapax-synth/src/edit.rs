@@ -1,4 +1,8 @@
-//! How a copy differs from its original, and how alike the two then are.
+//! How a copy differs from its original, and how similar the two then are.
+//!
+//! Shares by group: exact 25 (with `Refreshed`), template 10, light 35 (with `ParagraphMoved`), heavy 15, block 10
+//! (with `Advertisement`), cut 5. [`Truth::expected_jaccard5`](crate::Truth::expected_jaccard5) is about the
+//! content alone, without frame and noise.
 //!
 //! | kind | default share | what happens | amount |
 //! |---|---|---|---|
@@ -12,12 +16,6 @@
 //! | `BlockInserted` | 4 % | a passage inserted | its share, 10 to 40 % |
 //! | `BlockDeleted` | 3 % | a passage deleted | its share, 10 to 40 % |
 //! | `Truncated` | 5 % | the end is gone | share kept, 30 to 70 % |
-//!
-//! Taken together these are the calibrated shares: exact 25 (with `Refreshed`), template 10,
-//! light 35 (with `ParagraphMoved`), heavy 15, block 10 (with `Advertisement`), cut 5.
-//!
-//! [`Truth::expected_jaccard5`](crate::Truth::expected_jaccard5) is about the content alone:
-//! the frame and the noise of the page come on top.
 
 use crate::language::Language;
 use crate::rng::Rng;

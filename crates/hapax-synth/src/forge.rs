@@ -1,12 +1,9 @@
-//! Texts made to have another text's public signature: the attack that confirmation under a key answers.
+//! Makes texts with another text's public signature: the attack that confirmation under a key answers.
 //!
 //! Written from `docs/reference/fingerprint.md` alone, for recipes with seed 0, features of one word by count and
-//! sketches of shingles of five words. Words are appended one by one. Of some random words, the one is taken whose
-//! shingle puts the wanted bit into one more bin of the sketch and whose hash pushes the 64 sums most towards the
-//! wanted bits. When every bin is filled in round 0 and every sum has its sign, the signature is the victim's.
-//!
-//! The words are not the victim's, so the two texts have nothing in common. Knows hashes of words of 4 to
-//! 8 ASCII letters only, which is enough to forge with.
+//! sketches of five-word shingles. Of some random words, the one is appended whose shingle sets the wanted bit in
+//! one more bin of the sketch and whose hash moves the 64 sums most towards the wanted bits, until both are the
+//! victim's. The two texts share no words. Handles words of 4 to 8 ASCII letters only.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +21,6 @@ const MARGIN: i32 = 6;
 /// Longer texts than this are given up.
 const MOST_WORDS: usize = 6000;
 
-/// A forged text.
 #[derive(Clone, Debug)]
 pub struct Forgery {
     pub text: String,

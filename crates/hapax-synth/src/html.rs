@@ -1,4 +1,5 @@
-//! From words to a document: frame, heading, noise, paragraphs and links.
+//! Turns words into a document: frame, heading, noise, paragraphs and links, with style, a script with the session
+//! id, comments, entities and three designs. A host has a frame in each language.
 //!
 //! ```text
 //!   menu of the host            two thirds of its frame, every item a link to no page of the web
@@ -10,11 +11,7 @@
 //!   counter                     on two hosts of three
 //! ```
 //!
-//! Around that: style, script with the session id, comments, entities, three looks.
-//! The frame is written in the page's language, so one host has a frame in each.
-//!
-//! Promise: the document is well formed, everything that needs it is escaped, and its links to
-//! pages of the web are exactly [`Web::links`], in that order.
+//! Guarantees a well-formed document whose links to pages of the web are exactly [`Web::links`], in that order.
 
 use crate::links::WORDS_PER_LINK;
 use crate::rng::{Purpose, Rng};

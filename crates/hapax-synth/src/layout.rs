@@ -1,8 +1,9 @@
-//! Which pages belong together: families laid out in blocks and shuffled there.
+//! Which pages belong together: families in shuffled blocks of 65,536 pages.
 //!
-//! Pages come in blocks of 65,536. Inside a block families follow each other slot by slot, and
-//! a keyed permutation says which slot a page has. A family is named by the page number of its
-//! first slot (not the page that sits there), so names are unique and need no table.
+//! Inside a block families follow each other slot by slot, and a keyed permutation gives each page its slot. A
+//! family is named by the page number of its first slot, so names need no table. It has copies with a probability
+//! the caller chooses, then Zipf(2,000, exponent 2.6) of them; the last family of a block is cut. Memory is one bit
+//! a page, made on first use; answers do not depend on it.
 //!
 //! ```text
 //!   slots     0   1   2   3   4   5   6   7  ...      a set bit starts a family
@@ -10,12 +11,6 @@
 //!   family    0   1   1   1   4   5   6   6
 //!   copy      0   0   1   2   0   0   0   1           copy 0 is the original
 //! ```
-//!
-//! A family has copies with a probability the caller chooses, and then Zipf(2,000, exponent
-//! 2.6) of them. The last family of a block is cut to fit.
-//!
-//! Memory: one bit a page, made when a block is first asked for and kept. That is the only
-//! thing a web remembers; what it answers does not depend on it.
 
 use std::sync::OnceLock;
 
@@ -23,7 +18,6 @@ use crate::permutation::Permutation;
 use crate::rng::{Purpose, Rng, key};
 use crate::zipf::Zipf;
 
-/// Pages in a block.
 pub const BLOCK: u64 = 65_536;
 /// The Zipf law of the copies of a family that has copies.
 const MOST_COPIES: u64 = 2_000;

@@ -1,9 +1,7 @@
-//! A synthetic web with known answers.
+//! A synthetic web with known answers: pages with menus, noise and links in six made-up languages, of which 29 %
+//! are copies edited in ten ways. Depends on no other crate.
 //!
-//! Pages with menus, noise and links, in six made-up languages. 29 % are copies of another
-//! page, edited in ten ways. Every page is a pure function of the options and its number: any
-//! slice can be made again, in any order, on any number of threads, and what is true about a
-//! page is known without looking at another one.
+//! Every page is a pure function of the options and its number, so any slice can be made again in any order.
 //!
 //! ```
 //! use hapax_synth::{Web, WebOptions};
@@ -15,27 +13,10 @@
 //! assert!(web.members(page.truth.family).any(|member| member == 123_456));
 //! ```
 //!
-//! # Reading order
-//!
-//! [`WebOptions`] says what can be chosen, [`Web`] what can be asked. Inside, from the ground
-//! up: `rng`, `stable_math`, `zipf` and `permutation` make numbers; `words` and `language` make
-//! text; `layout` and `edit` make families; `site`, `html` and `links` make pages; `web` puts
-//! them together; `queries`, `revisit` and `bags` ask more of it. [`planted`], [`family_sums`],
-//! [`forge`], [`hiding`] and [`TemplatedSite`] stand alone.
-//!
-//! # Promises
-//!
-//! Same options, same bytes, on every platform and in every later version: only integers and
-//! those operations on floating-point numbers are used whose result is fixed to the last
-//! bit. The golden values in the tests guard it. A change that moves them is a
-//! change for everybody who wrote down a number measured on such a web.
-//!
-//! # What it is not
-//!
-//! Real text. Words are drawn independently, so n-grams repeat less than in real pages, and
-//! there is no meaning. Scale on this, validate on real data.
-//!
-//! It depends on no other crate and knows no engine types: numbers, strings and vectors.
+//! Guarantees the same bytes on every platform and in every later version; golden values in the tests check it. Is
+//! not real text: words are drawn independently, so n-grams repeat less than in real pages. Scale on this, validate
+//! on real data. Start at [`WebOptions`] and [`Web`]; [`planted`], [`family_sums`], [`forge`], [`hiding`] and
+//! [`TemplatedSite`] are separate.
 
 mod bags;
 mod edit;

@@ -19,7 +19,6 @@ pub struct WebOptions {
     /// the pages are copies, 28 % have another page at jaccard5 0.8 or more and 21 % at 0.9, as
     /// in the calibrated web. See also [`with_copy_share`](Self::with_copy_share).
     pub families_with_copies: f64,
-    /// How copies are made.
     pub edits: EditMix,
     /// What families are written in.
     pub languages: LanguageMix,
@@ -38,7 +37,6 @@ pub struct Length {
     pub sigma: f64,
     /// The shortest text, at least 1.
     pub least: u32,
-    /// The longest text.
     pub most: u32,
 }
 

@@ -1,10 +1,7 @@
-//! A shuffle that needs no memory and can be undone.
+//! A shuffle that needs no memory and can be inverted.
 //!
-//! A keyed bijection of `0..n`: a Feistel network over the next even number of bits, walked
-//! again while it lands outside (at most four steps on average). So the place of one page in
-//! a shuffled block, or the page at one popularity rank, is found without shuffling anything.
-//!
-//! It mixes well enough that neighbours part; it is no cipher.
+//! A keyed bijection of `0..n`: a Feistel network over the next even number of bits, repeated while it is outside
+//! the range (at most four steps on average). Separates neighbours; is not a cipher.
 //!
 //! Source: Black and Rogaway 2002, cycle walking and the generalised Feistel construction.
 

@@ -1,17 +1,10 @@
 //! Random fingerprints with planted neighbours: input for an index, made at memory speed.
 //!
-//! A share of the rows are copies: each has a parent among the other rows and differs from it
-//! in 1 to
-//! `max_flips` bits, all numbers equally likely. Parents are drawn with skew: the one at `founders * u^3`
-//! for even `u`, so a few have hundreds of copies and most have one. With 10 % and three flips,
-//! 200,000 rows make about 15,950 groups, the largest of about 325.
-//!
-//! Promise: all values and parents are the same on every platform. Parents are never copies,
-//! so a group is a star and two members are at most `2 * max_flips` apart.
-//!
-//! How real is it? The distances are. The rest is kinder than the web: founders are uniform, so
-//! unrelated rows are about 32 bits apart and buckets are even, and every bit is equally likely
-//! to flip. SimHash sums come from [`Web::bag`](crate::Web::bag).
+//! A share of the rows are copies that differ from a parent in 1 to `max_flips` bits, all numbers equally likely.
+//! The parent is at `founders * u^3` for even `u`, so a few have hundreds of copies; 10 % and three flips of
+//! 200,000 rows make about 15,950 groups, the largest of about 325. Parents are never copies, so members are at
+//! most `2 * max_flips` apart. The same on every platform. Kinder than the web: founders are uniform and every bit
+//! is equally likely to flip; for SimHash sums see [`Web::bag`](crate::Web::bag).
 
 use crate::permutation::Permutation;
 use crate::rng::{Purpose, Rng, key};

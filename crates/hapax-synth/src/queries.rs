@@ -1,15 +1,10 @@
-//! What people searched for and what they clicked.
+//! Queries and clicks of a made-up search log.
 //!
-//! A log entry is one of the different queries, drawn by Zipf with exponent 0.75. A query is
-//! about a page, drawn by the same popularity as link targets. Its words are among the first
-//! 60 of the page's original: the rarest of three drawn at random, so names and terms come
-//! before function words. One to six words, 2.3 on average, close to a public log of 1997.
-//!
-//! Clicks go to pages of the family the query is about: to the most popular member most often,
-//! with weight 1/position among the ten most popular. 30 % of the entries have no click.
-//!
-//! Not calibrated: only the number of words and the flatness of the frequencies were compared
-//! with a real log. Misspellings, sessions and clicks on other families do not occur.
+//! An entry is one of the different queries, by Zipf with exponent 0.75. A query is about a page, drawn by the
+//! popularity of link targets; its one to six words (2.3 on average) are the rarest of three drawn from the first
+//! 60 of the page's original. Clicks go to pages of that family with weight 1/position among the ten most popular;
+//! 30 % of entries have none. Only query lengths and frequencies were compared with a real log, of 1997. Has no
+//! misspellings, sessions, or clicks on other families.
 
 use crate::rng::{Purpose, Rng};
 use crate::web::{Scratch, Web};
@@ -27,7 +22,6 @@ const CLICKED_POSITIONS: usize = 10;
 pub struct Query {
     /// Which of the different queries it is; 0 is the commonest.
     pub id: u64,
-    /// What was typed.
     pub text: String,
     /// The page it is about.
     pub about: u64,

@@ -1,6 +1,9 @@
-//! A page some weeks later.
+//! How a page changes from week to week.
 //!
-//! Every page has a temper, drawn once, that stays with it:
+//! Every page has a temper that stays. Edits add up. Each week 1.5 % of the remaining pages are deleted, and 0.2 %
+//! of the remaining copies become a redirect to their original. The shares follow published observations and were
+//! not measured here: Ntoulas, Cho and Olston 2004; Fetterly et al. 2003. Copies change independently, which is
+//! harder for a grouping than reality. Links do not change.
 //!
 //! | temper | share | what happens |
 //! |---|---|---|
@@ -8,16 +11,6 @@
 //! | `Ticking` | 20 % | date, counter and session change every week |
 //! | `Tended` | 22 % | in one week of ten 0.2 to 2 % of the words are edited, with new date and counter |
 //! | `Lively` | 8 % | every week a passage of 5 to 15 % goes and a new one comes, with new date and counter |
-//!
-//! Edits add up. Besides, each week 1.5 % of the pages that are left are gone for good, and 0.2 %
-//! of the copies that are left become a redirect to their original.
-//!
-//! The shares follow published observations, they were not measured here: half of the lasting
-//! pages do not change in a year and half of the others change by less than 5 % (Ntoulas, Cho
-//! and Olston 2004); what changed before changes again, mostly in trivial ways (Fetterly et al.
-//! 2003). Copies change independently of each other, which is harder for a grouping than
-//! reality, where replicated pages mostly stay alike. Links do not change; on the real web they
-//! do.
 
 use crate::edit::{self, EditKind};
 use crate::rng::{Purpose, Rng};

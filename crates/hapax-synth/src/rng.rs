@@ -1,15 +1,9 @@
-//! Random numbers that are the same for ever.
+//! Random numbers that never change, in integer arithmetic modulo 2^64.
 //!
-//! Three pieces, all integer arithmetic modulo 2^64: [`mix`] (the finaliser of splitmix64)
-//! turns a number into an unrelated one, [`key`] folds a seed, a purpose and two indices into
-//! one number, and [`Rng`] (xoshiro256++) is the stream that starts there. Whatever is made
-//! for an index starts its own stream, so nothing depends on the order of the calls.
-//!
-//! Promise: same key, same stream, on every platform and in every later version. A change
-//! here is a change of every synthetic web; the golden values in the tests say so.
-//!
-//! Ranges are cut by multiplying and keeping the high half. The bias is below 2^-32 for every
-//! range in this crate and, unlike rejection, a draw always takes one number.
+//! [`mix`] (the finaliser of splitmix64) scrambles a number, [`key`] folds a seed, a purpose and two indices into
+//! one, and [`Rng`] (xoshiro256++) is the stream that starts there; each index starts its own, so nothing depends
+//! on the order of calls. Guarantees the same stream on every platform and in every later version; golden values
+//! check it. Ranges keep the high half of a product: the bias is below 2^-32, and a draw always takes one number.
 //!
 //! Source: Vigna, splitmix64 and Blackman and Vigna, xoshiro256++ (both public domain).
 

@@ -1,17 +1,14 @@
-//! Hosts and addresses.
+//! Hosts and addresses of the synthetic web.
 //!
-//! There are `n^0.6 / 2` hosts (at least 2) for `n` pages; a family's host is drawn by Zipf
-//! with exponent 0.9. A host has a name under `.test`, which can never resolve, a scheme, a
-//! look ([`Skin`]) and one of three ways to write an address, one of which carries a session id:
+//! `n` pages have `n^0.6 / 2` hosts (at least 2); a family's host is drawn by Zipf with exponent 0.9. A host has a
+//! name under `.test`, which never resolves, a scheme, a design ([`Skin`]) and one of three forms of address, one
+//! with a session id. Guarantees unique addresses; [`Web::index_of_url`] is the exact inverse of [`Web::url_into`].
 //!
 //! ```text
 //!   https://www.dosar.test/kalu/p1z4.html
 //!   http://www.dosar.test/kalu/p1z4/
 //!   https://www.dosar.test/index.php?sid=7f03a9c2&id=p1z4
 //! ```
-//!
-//! Promise: addresses are unique, and [`Web::index_of_url`] is the exact inverse of
-//! [`Web::url_into`].
 
 use crate::language::Language;
 use crate::rng::{Purpose, Rng, key};
@@ -66,7 +63,6 @@ impl Sites {
         Self { seed, hosts, law: Zipf::new(hosts, HOST_EXPONENT) }
     }
 
-    /// Draws a host.
     pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
         self.law.draw(rng)
     }
@@ -97,7 +93,6 @@ impl Sites {
 }
 
 impl Web {
-    /// The address of a page.
     pub fn url(&self, index: u64) -> String {
         let mut out = String::new();
         self.url_into(index, &mut out);

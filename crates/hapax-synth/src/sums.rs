@@ -1,12 +1,9 @@
-//! SimHash sums of documents and of edited copies of them, without the documents.
+//! SimHash sums of documents and of edited copies, without the documents.
 //!
-//! The 64 sums of a long document are normal, and an edit adds a normal change to each: a bit whose
-//! sum is near zero flips first. How large an edit is differs from copy to copy, evenly on a
-//! logarithmic scale from a fiftieth to a half of the sums' size, so that copies are 0 to about 10 bits
-//! from their original, with the weak bits in front. Founders are uniform in all 64 bits.
-//!
-//! Promise: the same on every platform. How real is it? The relation of sums and flips is; nothing is
-//! near anything else by chance. [`Web::bag`](crate::Web::bag) makes documents of topics.
+//! The 64 sums of a long document are normal, and an edit adds a normal change to each, so a bit with a sum near
+//! zero flips first. Edits are a fiftieth to a half of the sums' size, evenly on a logarithmic scale: copies are 0
+//! to about 10 bits from their original. Founders are uniform in all bits, so there are no chance matches; for
+//! documents of topics see [`Web::bag`](crate::Web::bag). The same on every platform.
 
 use crate::rng::{Purpose, Rng};
 use crate::stable_math::{log_uniform, normal};

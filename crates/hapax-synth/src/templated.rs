@@ -13,7 +13,6 @@ use crate::language::{Language, Speller};
 use crate::rng::{Purpose, Rng};
 use crate::words::Words;
 
-/// A site of products.
 #[derive(Clone, Debug)]
 pub struct TemplatedSite {
     pub seed: u64,
@@ -81,7 +80,6 @@ impl TemplatedSite {
         }
     }
 
-    /// The page of a product.
     pub fn page(&self, number: u64) -> SitePage {
         self.shown(number, None)
     }

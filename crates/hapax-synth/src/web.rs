@@ -1,18 +1,13 @@
 //! The web itself: any page, its truth and its text, from its number alone.
 //!
-//! A page is derived in steps, each from its own random stream:
-//!
 //! ```text
 //!   page number ─► place (family, copy) ─► family: language, topic, length, host, content
 //!                                       └► copy:   kind of edit, amount, host
 //!                 └► noise (date, counter, session) and links
 //! ```
 //!
-//! Promise: every method is a pure function of the options and its arguments; calls may come
-//! in any order and from any number of threads. Nothing is kept but one bit a page.
-//!
-//! What this module does not know: how a page looks ([`crate::html`]) and where it is
-//! ([`crate::site`]).
+//! Guarantees that every method is a pure function of the options and its arguments, in any order and from any
+//! thread. Keeps one bit a page. Does not know how a page looks ([`crate::html`]) or where it is ([`crate::site`]).
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -114,7 +109,6 @@ pub(crate) struct Identity {
     pub(crate) frame: u64,
 }
 
-/// A synthetic web.
 #[derive(Debug)]
 pub struct Web {
     pub(crate) options: WebOptions,
@@ -148,7 +142,6 @@ impl Web {
         }
     }
 
-    /// What was asked for.
     pub fn options(&self) -> &WebOptions {
         &self.options
     }
@@ -158,7 +151,6 @@ impl Web {
         self.options.pages
     }
 
-    /// Is there no page?
     pub fn is_empty(&self) -> bool {
         self.options.pages == 0
     }

@@ -1,18 +1,15 @@
-//! What is written: a stream of word ranks with topics, phrases and sentences.
+//! A stream of word ranks with topics, phrases and sentences.
 //!
-//! - 28 % of a family's words come from the 3,000 words of its topic (exponent 1.0).
-//! - Of the others 86 % come from the 5,000 commonest words (exponent 0.95), the rest from the
-//!   2,000,000 ranks after them (exponent 1.6). The two meet at about the same frequency.
-//! - 2 % of the draws are a whole phrase of 4 to 9 words, one of 200,000 that all families
-//!   share (popularity exponent 0.8).
-//!
-//! A topic's words are scattered over the ranks 500 to 60,499, so topics overlap as real ones do.
-//!
-//! A word and what is around it (paragraph start, sentence start, a pause after it, part of an
-//! advertisement) is one [`Token`], so that an edit moves the form together with the words.
-//!
-//! What this module does not know: spelling, pages, copies. Known weakness: words are drawn
-//! one by one, so repeated n-grams are rarer than in real text.
+//! A topic's words are scattered over the ranks 500 to 60,499, so topics overlap. A word and what is around it
+//! (paragraph or sentence start, a pause, part of an advertisement) is one [`Token`], so an edit moves the form
+//! together with the words. Does not spell. Known weakness: words are drawn one by one, so n-grams repeat less than
+//! in real text.
+//
+// - 28 % of a family's words come from the 3,000 words of its topic (exponent 1.0).
+// - Of the others 86 % come from the 5,000 commonest words (exponent 0.95), the rest from the
+//   2,000,000 ranks after them (exponent 1.6). The two meet at about the same frequency.
+// - 2 % of the draws are a whole phrase of 4 to 9 words, one of 200,000 that all families
+//   share (popularity exponent 0.8).
 
 use crate::rng::{Purpose, Rng, key, mix};
 use crate::zipf::Mixture;

@@ -1,13 +1,9 @@
-//! Ranks drawn by bounded Zipf laws, in constant time from a small table.
+//! Draws ranks by bounded Zipf laws, in constant time from a small table.
 //!
-//! Rank `r` has probability proportional to `1 / (r + 1)^s`. Ranks are gathered in blocks:
-//! every rank below 127 is a block of its own, later blocks are a 64th of their first rank
-//! wide. A block is drawn by Walker's alias method, a rank inside it evenly. So a table over
-//! two million words has about a thousand entries and stays in the first cache, and no
-//! probability is off by more than `s/128` of itself: the slope is exact over any range longer
-//! than a block. A [`Mixture`] holds several laws in one table: one draw chooses law and rank.
-//!
-//! Promise: the same table and draws on every platform (see [`crate::stable_math`]).
+//! Rank `r` has probability proportional to `1 / (r + 1)^s`. Ranks below 127 are blocks of their own; later blocks
+//! are a 64th of their first rank wide. A block is drawn by Walker's alias method, a rank inside it evenly, so two
+//! million words take about a thousand entries and no probability is off by more than `s/128` of itself. A
+//! [`Mixture`] holds several laws in one table. The same on every platform (see [`crate::stable_math`]).
 //!
 //! Source: Walker 1977 and Vose 1991 for the alias table.
 
@@ -39,7 +35,6 @@ impl Zipf {
         Self(Mixture::new(&[(1.0, ranks, s)]))
     }
 
-    /// Draws a rank.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         self.0.draw(rng).1

@@ -1,4 +1,4 @@
-//! One error for callers who do not tell causes apart; every operation has a narrower one.
+//! One error for callers who do not distinguish causes; every operation has a narrower one.
 
 use crate::index::segment::SegmentBuildError;
 use crate::index::{BuildError, SearchError};

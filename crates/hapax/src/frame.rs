@@ -140,7 +140,7 @@ impl Occurrences {
     }
 }
 
-/// Which upper halves of hashes have come: enough to tell what certainly has not.
+/// Which upper halves of hashes have come: enough to know what certainly has not.
 #[derive(Clone, Debug)]
 pub struct Seen([u64; 1024]);
 
@@ -284,7 +284,6 @@ pub struct OwnText {
     /// At most 32,767, and [`WIDE`].
     pieces: u16,
     words: u16,
-    /// How many.
     numbers: u16,
 }
 
@@ -382,7 +381,7 @@ impl OwnText {
         (least > 0).then(|| both as f32 / least as f32)
     }
 
-    /// Is there enough to tell the page from others: many words, or a few and a number?
+    /// Is there enough to distinguish the page from others: many words, or a few and a number?
     const fn is_enough(&self) -> bool {
         self.words >= ENOUGH_WORDS || self.words > 0 && self.numbers > 0
     }
@@ -393,7 +392,7 @@ impl OwnText {
         both_say_enough && self.shared(other).is_some_and(|shared| shared <= MAX_SHARED)
     }
 
-    /// A key by which own texts that do not [differ](Self::differs_from) meet in one of a few passes: they agree with a
+    /// A key by which own texts that do not [differ](Self::differs_from) share a bucket in one of a few passes: they agree with a
     /// probability that is their similarity. 0 where the whole page decides.
     pub fn bucket(&self, pass: usize) -> u16 {
         if !self.is_enough() {

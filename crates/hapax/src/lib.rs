@@ -1,8 +1,8 @@
 //! Near-duplicate detection for the web: the engine of Hapax.
 //!
-//! A page goes in as bytes or text; a 64-bit SimHash fingerprint and a similarity sketch come out. An
-//! index finds every fingerprint within a Hamming distance, and groups keep one page of each cluster.
-//! Reads no files, clocks or environment, and starts no threads.
+//! A page goes in as bytes or text; a 64-bit SimHash fingerprint and a similarity sketch come out. An index finds
+//! every fingerprint within a Hamming distance, and groups keep one page of each cluster. Reads no files, clocks or
+//! environment, and starts no threads.
 //!
 //! ```
 //! use hapax::{Entry, Fingerprinter, Index, Policy};
@@ -18,11 +18,9 @@
 //! # Ok::<(), hapax::Error>(())
 //! ```
 //!
-//! Reading order: [`page`] extracts text from HTML, [`text`] cuts words, [`features`] hashes them,
-//! [`fingerprint`] makes signatures under a named recipe, [`similarity`] decides what is a
-//! near-duplicate, [`frame`] tells a page's own text from its site's frame, [`hamming`] measures distances, [`index`] searches, [`join`] finds all pairs of a set,
-//! and [`group`] chooses the page to keep. Without the default feature `text`, only fingerprints,
-//! sketches, searches, joins and groups are compiled, and neither HTML nor Unicode data.
+//! In reading order: [`page`], [`text`], [`features`], [`fingerprint`], [`similarity`], [`frame`], [`hamming`],
+//! [`index`], [`join`] and [`group`]. Without the default feature `text`, neither HTML nor Unicode data are
+//! compiled, only fingerprints, sketches, searches, joins and groups.
 
 mod error;
 pub mod features;

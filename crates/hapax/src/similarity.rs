@@ -62,7 +62,6 @@ pub struct Evidence<'a> {
     pub too_short: bool,
 }
 
-/// How alike two pages are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Likeness {
     /// Bits in which the fingerprints differ, `0..=64`.
@@ -121,7 +120,7 @@ impl Policy {
         likeness
     }
 
-    /// Judges different texts with enough words by the distance of their fingerprints and, where
+    /// Compares different texts with enough words by the distance of their fingerprints and, where
     /// there are any, their sketches.
     #[inline]
     pub fn judge(&self, bits: u32, sketches: Option<(&Sketch, &Sketch)>) -> Likeness {

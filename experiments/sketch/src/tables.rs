@@ -19,7 +19,6 @@ const THRESHOLD: f64 = 0.8;
 const SURELY_ALIKE: f64 = 0.85;
 const SURELY_UNLIKE: f64 = 0.7;
 
-/// What the real sets are.
 pub(crate) fn describe(out: &mut impl Write, sets: &[RealSet]) -> Result<()> {
     heading(out, &["set", "pages", "pairs", "median shingles", "similarity as listed %"])?;
     for set in sets {

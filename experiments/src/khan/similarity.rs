@@ -1,13 +1,10 @@
-//! The percentage of agreeing bits against how much of a page really is a copy (Figures 11 to 13).
+//! Compares the percentage of agreeing bits with how much of a page is a copy (Figures 11 to 13).
 //!
-//! As in the paper a page begins as its own copy, and step by step more of it is something else: the
-//! first words stay, the rest becomes the words of another page of the set. The share that stays is
-//! the true duplication, which the paper had a third-party tool measure (Figure 12). Pages have
-//! 300 to 1020 words, the paper's range.
-//!
-//! Beside the paper's percentage stand two estimates of the same share from what the engine keeps of
-//! a page: the cosine that the distance of the bits stands for, and the overlap that the sketch's
-//! Jaccard similarity J stands for, 2J / (1 + J) for pages of equal length.
+//! As in the paper, a page begins as its own copy, and step by step more of it becomes the words of another page;
+//! the share that stays is the true duplication, which a third-party tool measured in the paper (Figure 12). Pages
+//! have 300 to 1020 words, the paper's range. Two estimates from the engine are compared with it: the cosine that
+//! the distance stands for, and the overlap 2J / (1 + J) of the sketch's Jaccard similarity J, for pages of equal
+//! length.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{Comparable, Fingerprinter, Recipe};

@@ -170,7 +170,7 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
         })
     };
 
-    let (table, chart, longest, median) = figure("Purification", |it| it.purify);
+    let (table, chart, longest, median) = figure("Text extraction", |it| it.purify);
     keep(
         names[0],
         "Figure 14",
@@ -178,7 +178,7 @@ pub(super) fn run(bench: &Bench<'_>, sets: &[RealSet]) -> Result<()> {
         "Time to purify a page, drawn in milliseconds without numbers in the text; the highest peak altogether is 0.12 seconds.",
         if longest <= THEIR_PEAK { Verdict::Agrees } else { Verdict::Differs },
         format!(
-            "Purifying takes {:.3} ms at the median of the middle set and {:.1} ms for the slowest page of all ({} pages); the paper's text has no number of its own for this step, only the peak of all steps together, 120 ms.",
+            "Extracting the text takes {:.3} ms at the median of the middle set and {:.1} ms for the slowest page of all ({} pages); the paper's text has no number of its own for this step, only the peak of all steps together, 120 ms.",
             median * 1e3,
             longest * 1e3,
             grouped(timed.iter().map(|it| it.pages.len() as u64).sum()),

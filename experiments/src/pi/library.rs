@@ -1,15 +1,10 @@
-//! An index of real and synthetic pages with authority scores, and a log of queries about them.
+//! An index of real and synthetic pages with PageRank scores, and a log of queries about them.
 //!
-//! Scores are PageRank over the links of all pages. The synthetic web has a log of its own. Real pages
-//! are asked for by words that stand together in their titles, different queries as unevenly often
-//! as there; nobody's log was asked of these pages. Queries of both kinds are as many as there
-//! are pages of each. The 2000 most frequent ones are processed, as in the paper.
-//!
-//! The best 1000 results of a query are a far larger part of this index than they were of the paper's.
-//! Where the shape depends on that, a second policy looks at as small a part as in the paper.
-//!
-//! Pages are judged as in the paper, by fingerprints alone: the sketches that confirm a pair otherwise
-//! are left out, and counted in `parallel`.
+//! The synthetic web has a log of its own. Queries about real pages are words that stand together in their titles,
+//! with the same frequencies; nobody asked them. As many queries of each kind as pages; the 2000 most frequent are
+//! processed, as in the paper. The best 1000 results are a larger part of this index than of the paper's, so a
+//! second policy examines as small a part as there. As in the paper, fingerprints alone decide; pairs that sketches
+//! would reject are counted in `parallel`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,7 +40,7 @@ const EXPONENT: f64 = 0.75;
 /// Pages that are made and read at a time.
 const TOGETHER: usize = 2048;
 
-/// The index, the log, and how results are judged.
+/// The index, the log, and how strictly results are compared.
 pub(super) struct Library {
     // Dropped before the folder it lies in.
     pub(super) engine: TantivyIndex,
@@ -115,13 +110,12 @@ impl Library {
         Ok(Self { engine, _folder: folder, queries, policy, in_part, part, about })
     }
 
-    /// How many pages there are.
     pub(super) fn pages(&self) -> u64 {
         self.engine.totals().documents
     }
 }
 
-/// Purified, fingerprinted, with links.
+/// With extracted text, fingerprint and links.
 fn read(pages: &[(&str, &str)]) -> Result<Vec<Made>> {
     let fingerprinter = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let extent = fingerprinter.recipe().extent;

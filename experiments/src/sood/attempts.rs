@@ -1,13 +1,9 @@
-//! How many sets of flips come before the right one.
+//! Counts how many sets of flips come before the right one.
 //!
-//! The thesis tries sets of bits in the order of their probability: a bit with sum `W` flips with
-//! probability `1 - |W| / |W vector|` (equation 4.5), a set with the product of those of its bits
-//! (4.6). A pair is found by the first `k` attempts exactly if its own set is among them, so one
-//! number for each pair, its *rank*, gives the recall of every `k`. [`Heap`] is the thesis's way to
-//! enumerate sets (algorithm 2), as its preprocessing does; ranks are counted without it.
-//!
-//! The engine itself orders sets by a fitted curve and stops by a limit (`hapax::index::weak`); this
-//! is the thesis's rule, for its figures.
+//! The thesis tries sets of bits by probability: a bit with sum `W` flips with probability `1 - |W| / |W vector|`
+//! (equation 4.5), a set with the product (4.6). A pair is found by the first `k` attempts exactly if its set is
+//! among them, so one *rank* for each pair gives the recall of every `k`. [`Heap`] is the thesis's enumeration
+//! (algorithm 2); ranks are counted without it. The engine uses another rule (`hapax::index::weak`).
 
 use std::collections::BinaryHeap;
 

@@ -2,7 +2,7 @@
 //!
 //! The thesis says that the difference at a bit "intuitively should follow a normal distribution with
 //! mean 0" and shows a drawing. Here near-duplicates are pairs with a cosine of 0.9; the
-//! difference at bit 0 is judged as it is, and so are the differences at all bits after each
+//! difference at bit 0 is tested as it is, and so are the differences at all bits after each
 //! pair was divided by its own spread: edits of one size and a mixture of sizes are not the same.
 
 use anyhow::{Context, Result, ensure};

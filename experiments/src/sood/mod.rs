@@ -1,14 +1,9 @@
 //! Sood, "Probabilistic simhash matching", 2011: which bits flip, and what it saves to try those first.
 //!
-//! # Reading order
-//!
-//! `vectors` is a set of documents as weighted words; `cosine` (Table II, Figure 6) and `differences`
-//! (Figure 1, judged by `normality`) need no more. `attempts` counts flips (Figure 2 and the
-//! recalls of Figures 5 and 8). `online` measures searches in memory (Figures 5, 7, 8), `batch`
-//! those over a file (Figure 10, with the weak-bit `join`), both beside the thesis's `baseline`; `headline` puts the
-//! factors together.
-//!
-//! Figures 3, 4 and 9 and Table I are drawings and an example, without numbers to measure.
+//! `vectors` is a set of documents as weighted words, used by `cosine` (Table II, Figure 6) and `differences`
+//! (Figure 1, with `normality`). `attempts` counts flips (Figures 2, 5, 8), `online` measures searches in memory
+//! (Figures 5, 7, 8), `batch` those over a file (Figure 10), both compared with the thesis's `baseline`; `headline`
+//! multiplies the factors. Figures 3, 4, 9 and Table I have no numbers to measure.
 
 mod attempts;
 mod baseline;

@@ -7,7 +7,6 @@
 /// The width of a bin of [`histogram`], in deviations.
 const WIDTH: f64 = 0.25;
 
-/// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub(super) struct Normality {
     pub(super) count: usize,

@@ -20,7 +20,7 @@ use crate::bench::Bench;
 use crate::clock::{best_cpu, cpu};
 use crate::synthetic::{Asked, noise};
 
-/// Queries that a scan answers, to judge the exact engine.
+/// Queries that a scan answers, to check the exact engine.
 const JUDGED: usize = 100;
 
 /// Queries that the baseline answers, and that weak bits answer one at a time.

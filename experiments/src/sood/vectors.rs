@@ -17,10 +17,8 @@ use hapax_synth::{Web, Weighting};
 use crate::real::RealSet;
 use crate::synthetic::Maker;
 
-/// A set of documents.
 pub(super) struct Vectors {
     pub(super) name: String,
-    /// Made up or real?
     pub(super) synthetic: bool,
     /// Words of each document, by number, with weights.
     pub(super) documents: Vec<Vec<(u32, f32)>>,

@@ -1,14 +1,10 @@
-//! How many stored fingerprints a lookup has to check, measured and predicted.
+//! Counts how many stored fingerprints a lookup checks, measured and predicted.
 //!
-//! A candidate is a stored fingerprint that agrees with the query in both blocks of some table; one
-//! that agrees in several tables counts for each, as it is met in each. Every stored fingerprint
-//! asks, and does not meet itself. A *stranger* is a candidate that turns out not to be near.
-//!
-//! Documents are bags of words, as in the paper, and beside them the same documents with rare words
-//! weighing more: words that all documents share are what makes unrelated ones agree.
-//!
-//! Predicted is Sood's equation 6.6 for this design (even blocks), compared with
-//! what blocks of 13 and 12 bits give exactly for fingerprints spread evenly.
+//! A candidate agrees with the query in both blocks of a table, and counts once for each such table; a stored
+//! fingerprint is not its own candidate. A *false candidate* turns out not to be near. Documents are bags of words,
+//! as in the paper, and the same documents with rare words weighing more, because common words make unrelated
+//! documents agree. Predictions are Sood's equation 6.6 for even blocks, and the exact value of blocks of 13 and 12
+//! bits for evenly spread fingerprints.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprint;
@@ -27,21 +23,20 @@ use crate::real::real_sets;
 use crate::record::{Record, Table, Verdict};
 use crate::synthetic;
 
-/// Fingerprints that a scan answers, to judge the tables.
+/// Fingerprints that a scan answers, to check the tables.
 const JUDGED: usize = 100;
 
 /// Sizes that only the model reaches.
 const MODELLED: [u64; 4] = [100_000_000, 1_000_000_000, 8_000_000_000, 64_000_000_000];
 
-/// What lookups met.
+/// What lookups compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counted {
     /// Different fingerprints stored.
     pub(super) stored: usize,
     /// Candidates of a lookup, on average.
     pub(super) mean: f64,
-    /// Of those, strangers.
-    pub(super) strangers: f64,
+    pub(super) false_candidates: f64,
     /// Candidates of the lookup with the most.
     pub(super) most: u64,
 }
@@ -49,7 +44,7 @@ pub(super) struct Counted {
 /// Looks every fingerprint up in the tables of all the others; they must all be different.
 pub(super) fn count(stored: &[u64], design: &Design) -> Counted {
     let mut of_each = vec![0u64; stored.len()];
-    let mut strangers = 0u64;
+    let mut false_candidates = 0u64;
     let (kernel, bound) = (Kernel::best(), design.bound());
     let mut there = Vec::new();
     for key in design.keys() {
@@ -68,7 +63,7 @@ pub(super) fn count(stored: &[u64], design: &Design) -> Counted {
                     near += 1;
                     ControlFlow::Continue(())
                 });
-                strangers += bucket.len() as u64 - near;
+                false_candidates += bucket.len() as u64 - near;
             }
         }
     }
@@ -76,7 +71,7 @@ pub(super) fn count(stored: &[u64], design: &Design) -> Counted {
     Counted {
         stored: stored.len(),
         mean: of_each.iter().sum::<u64>() as f64 / lookups,
-        strangers: strangers as f64 / lookups,
+        false_candidates: false_candidates as f64 / lookups,
         most: of_each.into_iter().max().unwrap_or(0),
     }
 }
@@ -135,7 +130,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
         "fingerprints",
         "stored",
         "candidates",
-        "strangers",
+        "false candidates",
         "most",
         "even spread",
         "thesis, 6.6",
@@ -146,7 +141,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
             name.to_owned(),
             grouped(it.stored as u64),
             format!("{:.4}", it.mean),
-            format!("{:.4}", it.strangers),
+            format!("{:.4}", it.false_candidates),
             grouped(it.most),
             format!("{:.4}", expected(it.stored as f64, &design)),
             format!("{:.4}", predicted(it.stored as u64)),
@@ -203,9 +198,9 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     let rare = rare_points.last().context("there are synthetic points")?;
     let first = synthetic_points.first().context("there are synthetic points")?;
     let evenly = even.last().context("there are even points")?;
-    let surplus = |it: &Counted| it.strangers / expected(it.stored as f64, &design);
-    let growth =
-        (last.strangers / first.strangers).ln() / (last.stored as f64 / first.stored as f64).ln();
+    let surplus = |it: &Counted| it.false_candidates / expected(it.stored as f64, &design);
+    let growth = (last.false_candidates / first.false_candidates).ln()
+        / (last.stored as f64 / first.stored as f64).ln();
     // By how much each real set is above an even spread of its size.
     let real_surplus: Vec<f64> = real.iter().map(|it| surplus(&it.2)).collect();
     let least = real_surplus.iter().copied().fold(f64::INFINITY, f64::min);
@@ -221,11 +216,11 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
             grouped(documents),
             real.iter().map(|it| format!("{} {}", grouped(it.1 as u64), it.0)).collect::<Vec<_>>().join(", ")
         ),
-        // No number is given: what is judged is whether the model that says "few" holds for
+        // No number is given: what is tested is whether the model that says "few" holds for
         // documents; that it holds for an even spread was ensured above.
         verdict: if alike { Verdict::Agrees } else { Verdict::Partly },
         sentence: format!(
-            "Evenly spread fingerprints meet {:.2} candidates at 2^{most} ({:.2} expected), and by the same model a billion meets {billion:.0} and eight billion {:.0}; {}: the synthetic web meets {:.0} strangers at {} fingerprints, {:.0} times an even spread ({:.1} times when rare words weigh more), and real sets meet {least:.0} to {worst:.0} times an even spread; strangers grow with the power {growth:.2} of the size, so that a billion such documents as plain bags of words would meet about {}, which is not measured.",
+            "Evenly spread fingerprints meet {:.2} candidates at 2^{most} ({:.2} expected), and by the same model a billion meets {billion:.0} and eight billion {:.0}; {}: the synthetic web meets {:.0} false candidates at {} fingerprints, {:.0} times an even spread ({:.1} times when rare words weigh more), and real sets meet {least:.0} to {worst:.0} times an even spread; false candidates grow with the power {growth:.2} of the size, so that a billion such documents as plain bags of words would meet about {}, which is not measured.",
             evenly.mean,
             expected(evenly.stored as f64, &design),
             predicted(8_000_000_000),
@@ -233,11 +228,11 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
                 true => "fingerprints of documents are spread about as evenly",
                 false => "fingerprints of documents are not spread evenly, because documents share their frequent words",
             },
-            last.strangers,
+            last.false_candidates,
             grouped(last.stored as u64),
             surplus(last),
             surplus(rare),
-            grouped(round_to_two((1e9 / last.stored as f64).powf(growth) * last.strangers)),
+            grouped(round_to_two((1e9 / last.stored as f64).powf(growth) * last.false_candidates)),
         ),
         size: bench.size,
         table: Some(table),
@@ -247,7 +242,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
             "times an even spread": {
                 "synthetic web": surplus(last), "by rarity": surplus(rare), "real": real_surplus,
             },
-            "strangers grow with the power": growth,
+            "false candidates grow with the power": growth,
         }),
     })
 }
@@ -294,13 +289,13 @@ mod tests {
 
     /// Compares each with each.
     fn slowly(stored: &[u64], design: &Design) -> Counted {
-        let [mut sum, mut strangers, mut most] = [0u64; 3];
+        let [mut sum, mut false_candidates, mut most] = [0u64; 3];
         for &a in stored {
             let mut here = 0;
             for &b in stored.iter().filter(|&&b| b != a) {
                 let met = design.keys().iter().filter(|key| (a ^ b) & key.mask == 0).count() as u64;
                 here += met;
-                strangers += if (a ^ b).count_ones() > 3 { met } else { 0 };
+                false_candidates += if (a ^ b).count_ones() > 3 { met } else { 0 };
             }
             sum += here;
             most = most.max(here);
@@ -309,19 +304,19 @@ mod tests {
         Counted {
             stored: stored.len(),
             mean: sum as f64 / lookups,
-            strangers: strangers as f64 / lookups,
+            false_candidates: false_candidates as f64 / lookups,
             most,
         }
     }
 
     #[test]
     fn candidates_are_those_that_share_two_blocks() {
-        // Few different bits, so that buckets are shared by near ones and by strangers.
+        // Few different bits, so that buckets are shared by near ones and by false candidates.
         let design = ten_tables().unwrap();
         let noise = synthetic::noise(5, 300);
         let stored = distinct(noise.iter().map(|bits| bits & 0x0000_f000_1c03_8007).collect());
         let counted = count(&stored, &design);
-        assert!(counted.strangers > 0.0 && counted.mean > counted.strangers);
+        assert!(counted.false_candidates > 0.0 && counted.mean > counted.false_candidates);
         assert_eq!(counted, slowly(&stored, &design));
     }
 

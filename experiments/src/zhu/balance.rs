@@ -1,4 +1,4 @@
-//! Figures 4 and 5 and the adaptation: how even, how silent and how steady mappings are.
+//! Figures 4 and 5 and the adaptation: load balance, messages saved, and balance over time.
 
 use anyhow::Result;
 use hapax_partition::quality::imbalance;

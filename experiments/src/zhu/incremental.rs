@@ -1,7 +1,7 @@
 //! Figures 7 and 8 and Table 1: groups that follow a crawl instead of being made anew.
 //!
 //! A synthetic web is crawled and crawled again; pages go through the live groups of the engine
-//! (two tiers, groups by transitive relation as in the paper). The judge is the same engine fed once
+//! (two tiers, groups by transitive relation as in the paper). The reference is the same engine fed once
 //! with the present contents, on one machine and without a mapping.
 
 use std::collections::BTreeMap;

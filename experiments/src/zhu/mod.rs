@@ -1,14 +1,10 @@
-//! Zhu, Potapova, Alabduljalil, Liu and Yang, "Clustering and load balancing optimization for
-//! redundant content removal", 2012: pages mapped to machines by length, groups kept while pages
-//! change, and what that saves.
+//! Zhu, Potapova, Alabduljalil, Liu and Yang, "Clustering and load balancing optimization for redundant content
+//! removal", 2012.
 //!
-//! The paper's 100 million pages of Ask.com are not to be had. Figures 4 and 5 and the adaptation run on a
-//! synthetic web of which only the lengths are made, and on real pages where there are some;
-//! Figure 6 compares real feature sets. Machines are played one after another: a machine's time is
-//! the processor time of its comparisons, and the slowest machine's counts.
-//!
-//! `corpus` makes pages; `balance` has Figures 4 to 6 and the adaptation; `crawl` plays a
-//! crawl through the live groups for `incremental` (Figures 7 and 8, Table 1); `cost` is Figure 9.
+//! The paper's 100 million pages of Ask.com are not available. Figures 4 and 5 and the adaptation use lengths of a
+//! synthetic web, and real pages where present; Figure 6 compares real feature sets. Machines run one after
+//! another, and the slowest machine's CPU time counts. `balance` has Figures 4 to 6 and the adaptation,
+//! `incremental` Figures 7, 8 and Table 1 on the crawl of `crawl`, `cost` Figure 9.
 
 mod balance;
 mod corpus;

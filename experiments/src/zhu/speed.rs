@@ -24,7 +24,6 @@ struct Work {
     slowest: f64,
     /// Seconds of all machines.
     all: f64,
-    /// Pairs found.
     pairs: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Pages made to meet: one fingerprint, one bucket, addresses alike.
+//! Pages made to collide: one fingerprint, one bucket, similar addresses.
 //!
 //! The recipe's hash is public, so whoever wants a page with a chosen fingerprint can make one. What
 //! that may cost is time: the last thousand of many such pages must not take much longer than

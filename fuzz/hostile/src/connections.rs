@@ -149,7 +149,7 @@ fn idle(server: &Server) -> Result<String> {
     Ok(format!("{refused} refused by the system; a new client waits {waited:.1} s"))
 }
 
-/// Sends `piece` until told to stop; the status that comes back.
+/// Sends `piece` until asked to stop; the status that comes back.
 fn flood(server: &Server, first: &[u8], piece: &[u8], times: usize) -> Result<u16> {
     let mut stream = server.connect()?;
     stream.write_all(first)?;

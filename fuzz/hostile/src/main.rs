@@ -1,14 +1,9 @@
-//! The running service under attack: how long each attack takes, what memory it costs, and how long
-//! an honest client waits meanwhile.
+//! Attacks the running service and measures each attack's duration and memory, and how long an honest client waits.
 //!
-//! Every attack meets a service of its own. It passes when the service answers as it should, is well
-//! afterwards, stayed within the memory allowed, and stops in time when asked to. The table is for `docs/internals/trust.md`.
-//!
-//! # Reading order
-//!
-//! [`server`] is the process and the honest client. [`connections`] attacks with connections and
-//! bytes, [`pages`] with pages that are hard to read, [`collisions`] with pages made to meet, [`readers`] keep
-//! others waiting.
+//! Every attack has a service of its own. It passes when the service answers as it should, is well afterwards,
+//! stays within the allowed memory, and stops in time. The table is for `docs/internals/testing.md`. [`connections`]
+//! attacks with connections and bytes, [`pages`] with pages that are hard to read, [`collisions`] with colliding
+//! pages, [`readers`] with clients that delay others.
 #![expect(clippy::print_stdout, reason = "a program that prints its table")]
 
 mod collisions;

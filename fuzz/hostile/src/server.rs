@@ -156,7 +156,7 @@ pub(crate) fn honest(
     let mut waits = Vec::new();
     while !stop.load(std::sync::atomic::Ordering::Relaxed) {
         let start = Instant::now();
-        // Whoever is told that there is no room asks again.
+        // A client that gets 429 or 503 retries.
         while !ask_once(&mut stream, &ask)? {
             ensure!(start.elapsed() < Duration::from_secs(120), "there is no room any more");
             std::thread::sleep(Duration::from_millis(50));

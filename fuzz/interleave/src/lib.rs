@@ -1,14 +1,9 @@
-//! Code with locks under a scheduler that tries many orders of its threads.
+//! Runs code with locks under a scheduler that tries many orders of its threads.
 //!
-//! The group commit of `hapax-store` (`crates/hapax-store/src/commit.rs`), its source taken as it is
-//! and its locks exchanged: [shuttle](https://docs.rs/shuttle) then decides at every lock and every
-//! wait which thread goes on, finds deadlocks and lost wake-ups, and repeats an order that failed.
-//! All orders of two threads are tried, and many thousand random ones of more.
-//!
-//! # What this does not cover
-//!
-//! Memory orders weaker than the code's locks, of which it has none; a commit that panics, since the
-//! scheduler takes any panic of a thread for its own.
+//! The source of the group commit (`crates/hapax-store/src/commit.rs`) is used as it is, with its locks exchanged:
+//! [shuttle](https://docs.rs/shuttle) chooses the next thread at every lock and wait, finds deadlocks and lost
+//! wake-ups, and repeats a failing order. All orders of two threads are tried, and many thousand random ones of
+//! more. Not covered: weaker memory orders, which the code does not use, and a commit that panics.
 
 #[cfg(test)]
 mod queue {

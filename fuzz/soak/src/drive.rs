@@ -15,7 +15,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How a life ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// As it should.
@@ -89,7 +88,7 @@ pub(crate) fn library(
         lines += &serde_json::to_string(operation)?;
         lines.push('\n');
     }
-    // All at once: the child is ahead of whoever listens, so that a kill meets work under way.
+    // All at once: the child is ahead of whoever listens, so that a kill hits work under way.
     let mut input = child.stdin.take().context("no input")?;
     // A child that has ended already takes nothing.
     let _ = input.write_all(lines.as_bytes());

@@ -7,7 +7,6 @@
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
 use hapax_store::{Confirm, Observation, Settings, StoredComparable};
 
-/// Families.
 pub(crate) const FAMILIES: u32 = 4;
 /// Pages of a family.
 pub(crate) const MEMBERS: u32 = 12;
@@ -31,7 +30,7 @@ pub(crate) fn comparable(page: u32, place: u32) -> StoredComparable {
     StoredComparable { fingerprint, sketch: Sketch::from_bytes(&sketch), too_short: false }
 }
 
-/// What tells contents apart that are not the same.
+/// What distinguishes different contents.
 pub(crate) fn hash(page: u32, place: u32) -> ContentHash {
     ContentHash::of(&format!("{} {place}", page / MEMBERS))
 }

@@ -1,5 +1,5 @@
-//! Random operations on a repository whose process is killed, whose disk fails, fills up or is slow,
-//! and whose clock jumps: after each life, everything is as a model in memory says.
+//! Runs random operations on a repository whose process is killed, whose disk fails, fills up or is slow, and whose
+//! clock jumps, and compares it with a model in memory.
 //!
 //! ```text
 //!   script ──► operations ──► a process: the library or the service ──► its end
@@ -7,17 +7,10 @@
 //!     └──────► model  ◄── as many as were acknowledged, and then some ◄──┘
 //! ```
 //!
-//! An acknowledged operation must have happened and given the model's answer. Those under way when a
-//! life ended may have happened, in order and each as a whole: the repository must be as the model is
-//! after some number of them. Besides, [`Repository::verify`] must find nothing.
-//!
-//! The seed decides operations, lives and faults. Where exactly a kill hits is the system's choice,
-//! so a failure is repeated by running the seed again, not by a recording.
-//!
-//! # Reading order
-//!
-//! [`operation`] is what is done, [`mod@line`] the pages it is done to, [`model`] what must come out,
-//! [`child`] the processes, [`drive`] their lives.
+//! An acknowledged operation must have happened with the model's answer. Those under way at the end of a process
+//! may have happened, in order and each whole. [`Repository::verify`] must find nothing. The seed decides
+//! operations and faults; where a kill hits is the system's choice, so a failure is repeated by running the seed
+//! again.
 #![expect(clippy::print_stdout, reason = "a program that says how far it has come")]
 
 mod child;
@@ -179,7 +172,7 @@ fn one_life(
         ensure!(*answer == expected, "{operation:?} was answered {answer}, not {expected}");
     }
     counts.acknowledged += lived.answers.len() as u64;
-    settle(folder, model, &asked[lived.answers.len()..], counts)
+    resolve(folder, model, &asked[lived.answers.len()..], counts)
         .with_context(|| format!("{end:?}, over HTTP: {over_http}, failure: {:?}", lived.failure))
 }
 
@@ -198,7 +191,7 @@ const fn kind(end: End, over_http: bool) -> &'static str {
 }
 
 /// Finds out how many of the operations under way happened.
-fn settle(
+fn resolve(
     folder: &Path,
     model: &mut Model,
     under_way: &[Operation],

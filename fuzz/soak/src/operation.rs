@@ -6,7 +6,6 @@
 use crate::line::{FAMILIES, MEMBERS, PLACES};
 use serde::{Deserialize, Serialize};
 
-/// One request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Operation {
     Seen {
@@ -53,7 +52,6 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// One of so many.
     pub(crate) const fn below(&mut self, count: u64) -> u64 {
         self.next() % count
     }
@@ -67,7 +65,6 @@ impl Random {
     }
 }
 
-/// Makes operations.
 #[derive(Debug)]
 pub(crate) struct Script {
     pub(crate) random: Random,

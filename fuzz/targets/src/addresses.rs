@@ -9,7 +9,6 @@ use hapax_search::rank::page_key;
 use hapax_server::fetch::robots::Robots;
 use std::cmp::Ordering;
 
-/// Addresses.
 pub const ADDRESS: Target = Target {
     name: "address",
     about: "spellings of one page have one key, and rules give one order whatever the address",

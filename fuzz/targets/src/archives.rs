@@ -11,7 +11,6 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// WARC and ARC.
 pub const WARC: Target = Target {
     name: "warc",
     about: "reading ends, within limits, and what is read can be written and read again",
@@ -43,7 +42,6 @@ pub const WARC: Target = Target {
     rounds: 24_000,
 };
 
-/// Lines of JSON.
 pub const JSONL: Target = Target {
     name: "jsonl",
     about: "reading ends, within limits, and what is read can be written and read again",
@@ -71,7 +69,6 @@ pub const JSONL: Target = Target {
     rounds: 40_000,
 };
 
-/// Apache Parquet.
 pub const PARQUET: Target = Target {
     name: "parquet",
     about: "a damaged Parquet file is refused or read within limits, whatever its footer says",

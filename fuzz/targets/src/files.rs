@@ -16,7 +16,6 @@ use std::path::Path;
 use std::sync::LazyLock;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// `.hpx` files.
 pub const HPX: Target = Target {
     name: "hpx",
     about: "a changed .hpx file is refused or unchanged; a forged one ends in an error or a value",

@@ -1,24 +1,14 @@
-//! What is fuzzed: one function for each kind of data that comes from outside.
+//! Fuzz targets: one function for each kind of data that comes from outside.
 //!
-//! A [`Target`] takes any bytes and panics when something that must hold does not: a parser that
-//! panics or gives what it promised not to give, an encoding that does not come back, a damaged
-//! file that passes for another one. Three callers run the same functions:
+//! A [`Target`] takes any bytes and panics when a promise is broken: a parser panics, an encoding does not
+//! round-trip, a damaged file is accepted. [`damage`] turns bytes into changes to a sound file; [`mutate`] makes
+//! inputs without libFuzzer. Three callers run the same functions:
 //!
 //! | who | what | when |
 //! |---|---|---|
 //! | the tests of this package | every seed and every finding of former runs | `cargo xtask test unit` |
 //! | the program of this package | seeds, and so many mutations of them, the same ones every time | `cargo xtask test fuzz` |
 //! | libFuzzer | what coverage leads to | `cargo xtask fuzz` |
-//!
-//! # Reading order
-//!
-//! [`page`], [`words`], [`addresses`], [`archives`], [`files`], [`stores`], [`settings`] and
-//! [`requests`] are the targets with their seeds. [`damage`] turns bytes into changes to a sound
-//! file; [`mutate`] makes inputs where there is no libFuzzer.
-//!
-//! # What this crate does not know
-//!
-//! How inputs are chosen, and for how long.
 #![expect(clippy::unwrap_used, reason = "a target that cannot go on has found something")]
 
 pub mod addresses;
@@ -37,7 +27,6 @@ pub mod words;
 pub struct Target {
     /// What it is called everywhere.
     pub name: &'static str,
-    /// What must hold.
     pub about: &'static str,
     /// Panics when it does not.
     pub run: fn(&[u8]),
@@ -49,7 +38,6 @@ pub struct Target {
     pub rounds: u32,
 }
 
-/// All of them.
 pub const TARGETS: &[Target] = &[
     page::EXTRACT,
     page::CHARSET,
@@ -72,7 +60,6 @@ pub const TARGETS: &[Target] = &[
     requests::HTTP,
 ];
 
-/// The target of this name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }

@@ -9,12 +9,10 @@
 pub struct Random(u64);
 
 impl Random {
-    /// Of a number.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
     pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -9,7 +9,6 @@ use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax::page::{Extent, ExtractOptions, Extractor, Hints, Limits, Page, PageError, decoded};
 use std::cell::RefCell;
 
-/// HTML and text.
 pub const EXTRACT: Target = Target {
     name: "extract",
     about: "text is folded and bounded, links absolute, and buffers leave no trace",

@@ -1,7 +1,7 @@
 //! What users write: recipes, policies, the service's configuration, rules.
 //!
 //! Any text is taken or refused with a reason; what is taken works, and says what was written. A
-//! recipe makes the same fingerprints each time, a policy keeps its judgements within bounds, rules
+//! recipe makes the same fingerprints each time, a policy keeps its limits within bounds, rules
 //! read the same when they are written out.
 
 use crate::{Target, chosen};
@@ -11,7 +11,6 @@ use hapax_search::policy::{MOST_WITHIN, Policy};
 use hapax_server::Layers;
 use hapax_server::config::DEFAULT;
 
-/// Recipes.
 pub const RECIPE: Target = Target {
     name: "recipe",
     about: "a recipe that is taken makes fingerprints, and the same ones each time",
@@ -43,10 +42,9 @@ pub const RECIPE: Target = Target {
     rounds: 90_000,
 };
 
-/// Policies.
 pub const POLICY: Target = Target {
     name: "policy",
-    about: "a policy that is taken keeps its judgements within bounds",
+    about: "a policy that is taken keeps its limits within bounds",
     run: policy,
     seeds: policy_seeds,
     pieces: &[
@@ -102,7 +100,6 @@ pub const RULES: Target = Target {
     rounds: 600_000,
 };
 
-/// A recipe's text.
 pub fn recipe(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Ok(recipe) = Recipe::from_toml(&text) else { return };
@@ -126,7 +123,6 @@ fn recipe_seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// A policy's text.
 pub fn policy(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Ok(policy) = Policy::from_toml(&text) else { return };

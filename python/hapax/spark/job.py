@@ -8,7 +8,7 @@
 
 Every stage is written to the snapshot (see :mod:`hapax.spark.snapshot`). Documents are known by their position
 in the corpus, which follows from files and records: a task that runs twice gives the same rows. Spark moves rows
-and counts; whatever judges is in Rust (``hapax_dedup::distributed``).
+and counts; every decision is made in Rust (``hapax_dedup::distributed``).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ pub(super) fn difference(shown: &[String], output: &str) -> Option<String> {
     if lines_match(&shown, &real) {
         return None;
     }
-    // How far it goes well; after a line that stands for many, that is not told apart.
+    // How far it goes well; after a line that stands for many, that is not distinguished.
     let same = shown
         .iter()
         .zip(&real)

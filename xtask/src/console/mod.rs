@@ -1,17 +1,9 @@
 //! Runs the examples in the documentation and compares what they print.
 //!
-//! An example is a line that starts with `$ ` in a block tagged `console`, in the files of
-//! [`is_run`]. It must end with code 0, or with the one that a trailing `# exits N` states, and
-//! the lines below it must be what it prints, standard output and error together. Without such
-//! lines only the exit code counts.
-//!
-//! A block tagged `console no-run` is not run, but counted and reported. A command that would
-//! start the tests from within the tests is not run either; its part names must exist.
-//!
-//! # Reading order
-//!
-//! [`script`] finds the examples, [`scratch`] gives each block a folder to run in, [`expect`]
-//! says whether real output is the shown one.
+//! An example is a line that starts with `$ ` in a block tagged `console`, in the files of [`is_run`]. It must end
+//! with code 0, or with that of a trailing `# exits N`; the lines below it must be its output, standard output and
+//! error together. Without lines only the exit code counts. `console no-run` blocks are counted and reported. A
+//! command that would start the tests again is not run; its part names must exist.
 
 mod expect;
 mod scratch;
@@ -30,7 +22,6 @@ use crate::workspace::{Workspace, run as run_command};
 /// What to do about shown output that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Fail.
     Check,
     /// Write the real output into the file.
     Update,

@@ -1,12 +1,8 @@
 //! A folder to run examples in, so that what they write does not reach the tree.
 //!
-//! It holds links to the top of the repository, so that examples read as if typed there;
-//! `out/` is not linked and belongs to the example. `hapax` is the program of this workspace.
-//! `cargo` is the real one told where the manifest is: found through a link, the workspace
-//! would look like another one and be built again.
-//!
-//! It does not guard against an example that writes into a linked folder; the caller looks for
-//! files that appeared.
+//! It holds links to the top of the repository; `out/` is not linked and belongs to the example. `hapax` is the
+//! program of this workspace. `cargo` is the real one with the path of the manifest: found through a link, the
+//! workspace would be built again. Does not prevent writes into a linked folder; the caller looks for new files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -44,7 +40,6 @@ pub(super) struct Scratch {
     folder: TempDir,
 }
 
-/// How a command ended.
 #[derive(Debug)]
 pub(super) struct Ran {
     /// `None` when a signal ended it, ours after the time limit included.

@@ -214,7 +214,7 @@ fn rust_tests(workspace: &Workspace) -> Command {
 }
 
 /// Property tests have the same cases every time, so that what passes in one place passes in another; other
-/// seeds are for whoever looks for faults.
+/// seeds are for finding faults.
 fn unit(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut command = rust_tests(workspace);
@@ -230,7 +230,7 @@ fn unit(workspace: &Workspace) -> Result<Tally> {
 }
 
 fn doc(workspace: &Workspace) -> Result<Tally> {
-    // The program and the library share a name and so a folder. Apart, cargo does not complain;
+    // The program and the library share a name and so a folder. Separately, cargo does not complain;
     // in this order, the library's pages are the ones that stay.
     let program = ["doc", "--package", PROGRAM, "--no-deps", "--release"];
     let others = ["doc", "--workspace", "--exclude", PROGRAM, "--no-deps", "--release"];
@@ -317,7 +317,7 @@ pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
     let logs = tempfile::tempdir().context("cannot make a temporary folder")?;
     let record = Mutex::new(Record { last: LastTimes::read(workspace), ended: Vec::new() });
     let began = Instant::now();
-    lanes::run(&jobs, lanes, |job, lane| chosen[job].run_apart(lane, logs.path(), &record));
+    lanes::run(&jobs, lanes, |job, lane| chosen[job].run_separately(lane, logs.path(), &record));
 
     let took = Seconds(began.elapsed());
     let Record { ended, .. } = record.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -361,7 +361,7 @@ impl Part {
 
     /// Runs the part in a process of its own. Output of the first lane passes through as it comes, that of the
     /// second is printed when the part has ended, so that the two do not mix.
-    fn run_apart(&self, lane: Lane, logs: &Path, record: &Mutex<Record>) -> bool {
+    fn run_separately(&self, lane: Lane, logs: &Path, record: &Mutex<Record>) -> bool {
         let locked = || record.lock().unwrap_or_else(PoisonError::into_inner);
         let last = locked().last.of(self.name);
         let aside = if lane == Lane::Back { ", printed when it has ended" } else { "" };

@@ -1,14 +1,13 @@
-//! Numbers that prose repeats must equal the constants they come from.
+//! Checks that numbers which prose repeats equal the constants they come from.
 //!
-//! In Markdown, a comment directly after a value names its constant:
+//! In Markdown, a comment directly after a value names its constant. The last number before the comment must equal
+//! the value of `const MIN_FEATURES: T = VALUE;` in that file. Numbers may be grouped (`1_000`, `1,000`) and stand
+//! in a code span; integers may be written with `<<` or `*` in the code. A text constant must equal the last code
+//! span.
 //!
 //! ```text
 //! A page needs at least 8 <!-- const: crates/hapax/src/features/mod.rs MIN_FEATURES --> features.
 //! ```
-//!
-//! The last number before the comment must equal the value of `const MIN_FEATURES: T = VALUE;`
-//! in that file. Numbers may be grouped (`1_000`, `1,000`) and stand in a code span; integers
-//! may be written with `<<` or `*` in the code. A text constant must equal the last code span.
 
 use super::{Finding, Tree};
 use crate::markdown::{Place, code_spans, lines};
@@ -16,7 +15,6 @@ use crate::markdown::{Place, code_spans, lines};
 const OPEN: &str = "<!-- const:";
 const CLOSE: &str = "-->";
 
-/// What a constant holds.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Number(f64),

@@ -1,16 +1,13 @@
-//! A measured figure in prose must be the one in its record.
+//! Checks that a measured figure in prose is the one in its record.
 //!
-//! In Markdown, a comment behind a figure says where it comes from:
+//! A comment in Markdown after a figure names a file; words of the line above the table; the row, by one cell or
+//! several joined by ` & `; the column, with ` / N` for the N-th part. The last number before the comment must be
+//! the cell's, rounded to the digits that prose has; before `%`, a hundred times it. Does not know whether the
+//! record is the latest, or whether it measured what prose says.
 //!
 //! ```text
 //! rensa takes 4.7 <!-- record: bench/records/D/compare.md; Cleaning; rensa 0.5.0; times ours --> times as long
 //! ```
-//!
-//! Four parts: a file; words of the line above the table; the row, by one cell or several joined by
-//! ` & `; the column, with ` / N` behind it if prose states the N-th part. The last number before the
-//! comment must be the cell's, rounded to as many digits as prose has; before `%`, a hundred times it.
-//!
-//! It does not know whether the record is the latest, or whether it measured what prose says.
 
 use super::constants::marked;
 use super::{Finding, Tree};

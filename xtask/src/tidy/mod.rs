@@ -1,15 +1,7 @@
-//! The house rules that no compiler knows.
+//! Checks the house rules that no compiler knows.
 //!
-//! A rule is a function from text to findings; it reads nothing itself, so each is tested on
-//! small samples beside it. This module reads the repository once, asks every rule, and prints
-//! what they found as `path:line: what is wrong`.
-//!
-//! # Reading order
-//!
-//! [`source`] splits Rust text into code and words. [`rust`] has the rules for source files,
-//! [`markdown`] for what prose says about the tree, [`constants`] for numbers that prose
-//! repeats, [`figures`] for measured ones, [`quotes`] for tables that prose shows of a record,
-//! [`traces`] for what must not leave the machine it was written on.
+//! A rule is a function from text to findings and reads nothing itself, so each is tested on small samples. This
+//! module reads the repository once, asks every rule, and prints findings as `path:line: what is wrong`.
 
 mod constants;
 mod figures;

@@ -1,18 +1,15 @@
-//! A table that prose shows of a record is the record's.
+//! Checks that a table which prose shows of a record is the record's.
 //!
-//! A record holds a table between two comments:
+//! A record holds a table between two comments. A document that shows it opens with the record's path instead of
+//! `begin`; one that shows none yet has the comments with nothing between. Both must hold the same lines. [`shown`]
+//! puts a record's table into a document; [`check`] finds the ones that differ. Does not know whether the record is
+//! the latest.
 //!
 //! ```text
 //! <!-- compare: begin -->
 //! | job | tool | ...
 //! <!-- compare: end -->
 //! ```
-//!
-//! A document that shows it opens with the record's path instead of `begin`; one that shows none
-//! yet has the comments with nothing between. Both must hold the same lines. [`shown`] puts a
-//! record's table into a document; [`check`] finds the ones that differ.
-//!
-//! It does not know what the table means, or whether the record is the latest.
 
 use super::{Finding, Tree};
 use crate::markdown::{Place, lines};

@@ -19,6 +19,8 @@ pub(crate) const MAX_TEST_LINES: usize = 800;
 pub(crate) const LONG_FILE_LINES: usize = 150;
 /// Lines of header that a long file has at least.
 pub(crate) const LONG_FILE_HEADER_LINES: usize = 3;
+/// Lines of prose that a header has at most; code, diagrams and tables are not counted.
+pub(crate) const MAX_HEADER_LINES: usize = 8;
 /// Words that make a header line say something.
 const HEADER_WORDS: usize = 3;
 
@@ -70,10 +72,30 @@ fn check_header(path: &str, text: &str, found: &mut Vec<Finding>) {
             1,
             format!(
                 "{lines} lines under a header of {said}; over {LONG_FILE_LINES} lines it has at \
-                 least {LONG_FILE_HEADER_LINES}: what it does, promises, does not know"
+                 least {LONG_FILE_HEADER_LINES}: what it does, guarantees, does not handle"
             ),
         ));
     }
+    let prose = prose_lines(&header);
+    if prose > MAX_HEADER_LINES {
+        found.push(Finding::new(
+            path,
+            1,
+            format!("a header of {prose} lines of prose; at most {MAX_HEADER_LINES}: put details below it, or into `docs/internals`"),
+        ));
+    }
+}
+
+/// Lines of a header that are neither blank nor part of a code block or a table.
+fn prose_lines(header: &[&str]) -> usize {
+    let mut fenced = false;
+    let mut prose = 0;
+    for line in header.iter().map(|line| line.trim()) {
+        let is_fence = line.starts_with("```");
+        fenced ^= is_fence;
+        prose += usize::from(!(fenced || is_fence || line.is_empty() || line.starts_with('|')));
+    }
+    prose
 }
 
 fn check_size(path: &str, text: &str, code: &str, found: &mut Vec<Finding>) {
@@ -188,6 +210,14 @@ mod tests {
         assert!(said(ENGINE, &long(1, LONG_FILE_LINES)).is_empty());
         assert_eq!(said(ENGINE, &long(2, LONG_FILE_LINES + 1)).len(), 1);
         assert!(said(ENGINE, &long(3, LONG_FILE_LINES + 1)).is_empty());
+    }
+
+    #[test]
+    fn a_header_has_few_lines_of_prose_besides_code_and_tables() {
+        assert!(said(ENGINE, &long(MAX_HEADER_LINES, 20)).is_empty());
+        assert_eq!(said(ENGINE, &long(MAX_HEADER_LINES + 1, 20)).len(), 1);
+        let shown = "//!\n//! | a | b |\n//! ```text\n//! x\n//! ```\n".repeat(9);
+        assert!(said(ENGINE, &(long(MAX_HEADER_LINES, MAX_HEADER_LINES) + &shown)).is_empty());
     }
 
     #[test]

@@ -1,12 +1,9 @@
-//! The soak: mixed load, kills and restarts; nothing acknowledged may be lost, no memory either.
+//! Mixed load with kills and restarts: no acknowledged page may be lost, and memory must not grow.
 //!
-//! The first half kills the process without warning every few seconds and starts it again: what
-//! was under way then may fail, and nothing else may. The second half is one life, in which memory
-//! is looked at; with `--kill-every 0` the whole run is that one. The number of pages is the same all the time: they are crawled again, with the
-//! same content or another, deleted and recorded anew, so that memory which grows is not that of
-//! more pages. Memory is limited as an operator would, by one setting or by the cache's.
-//!
-//! At the end every page must be as it was acknowledged last ([`crawl`]), and the folder sound.
+//! The first half kills the process every few seconds without warning; only requests under way may fail. The second
+//! half is one process, whose memory is sampled (`--kill-every 0`: the whole run). The number of pages stays
+//! constant: pages are crawled again, changed, deleted and recorded anew, so growing memory is not that of more
+//! pages. At the end every page must be as it was last acknowledged ([`crawl`]), and the folder must verify.
 
 mod ask;
 mod crawl;

@@ -18,17 +18,17 @@ use std::path::PathBuf;
 
 /// Write the kept documents of a shard
 ///
-/// The last of three steps that clean a corpus with several processes: `hapax dedup --signatures` for every shard, `hapax
-/// dedup --from-signatures` once, `hapax apply` for every shard. The kept documents of all shards, in order, are those
-/// that one `hapax dedup` writes.
+/// The last of three steps that clean a corpus with several processes: `hapax dedup --signatures`
+/// for every shard, `hapax dedup --from-signatures` once, `hapax apply` for every shard. The kept
+/// documents of all shards, in order, are those that one `hapax dedup` writes.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The output folder holds, all of it or nothing:
-  kept.*         documents that stay, as they were read (kept.jsonl, kept.parquet, kept.warc.gz, ...)
+The output folder, which appears when all is complete, has:
+  kept.*         kept documents, in the input's format (such as kept.jsonl or kept.warc.gz)
   summary.json   the numbers
 
-Every document must be one that was decided about, under the same file name and in the same place; otherwise
-nothing is written. Read inputs with the options they were fingerprinted with.
+Every document must be part of the decision, with the same file name and place; otherwise nothing
+is written. Use the reading options of the fingerprinting run.
 
 Examples:
   hapax apply decided crawl/*.warc.gz --shard 3/16 --out clean/3
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// The output folder of `hapax dedup --from-signatures`, or of any `hapax dedup`
     decided: PathBuf,
 
-    /// Files, folders, globs or @lists of files that were decided about
+    /// Files, folders, globs or @lists of files that the decision is about
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<String>,
 
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     shard: Option<Shard>,
 
     /// Write kept documents as jsonl, jsonl.gz, jsonl.zst, parquet, warc, warc.gz or warc.zst
-    /// [default: as all that were decided about were read]
+    /// [default: the format of all inputs, if they have one]
     #[arg(long, value_name = "FORMAT")]
     format: Option<KeptFormat>,
 
@@ -66,7 +66,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let applying = Applying {
         read: arguments.reading.options(),

@@ -8,7 +8,7 @@ use crate::output;
 use clap::Args;
 use clap_complete::Shell;
 
-/// Print what a shell needs to complete commands and options
+/// Print shell completions for commands and options
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,6 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::command(), "hapax", &mut script);

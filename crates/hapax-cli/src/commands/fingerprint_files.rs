@@ -11,7 +11,6 @@ use hapax_dedup::stages::searching::Queries;
 use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
 
-/// Opens lines.
 pub(crate) fn open(input: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if input.as_os_str() == "-" {
         return Ok(Box::new(stdin().lock()));
@@ -46,7 +45,6 @@ pub(crate) fn queries(input: &Path, form: Form, keep_sums: bool) -> Result<Queri
 
 /// Calls `take` with the recipe and each document of a file of any format.
 pub(crate) fn each(input: &Path, form: Form, take: Take<'_, Failure>) -> Result<(), Failure> {
-    /// Why reading stopped.
     enum Stop {
         Bad(LinesError),
         Failed(Failure),

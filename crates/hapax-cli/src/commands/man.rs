@@ -17,12 +17,11 @@ Examples:
   hapax man | man -l -
   hapax man --out ~/.local/share/man/man1     then: man hapax-dedup")]
 pub(crate) struct Arguments {
-    /// A folder for all pages; made if it is not there
+    /// Folder for all pages; created if it does not exist
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut program = crate::command().disable_help_subcommand(true);
     program.build();

@@ -32,7 +32,6 @@ pub(crate) mod train;
 use crate::arguments::Command;
 use crate::failure::Failure;
 
-/// Does what was asked.
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Dedup(arguments) => dedup::run(&arguments),

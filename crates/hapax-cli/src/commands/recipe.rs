@@ -18,7 +18,7 @@ use hapax::page::Extent;
 #[command(after_help = "\
 Examples:
   hapax recipe list
-  hapax recipe show web-2 > mine.toml     then change its name and what you like
+  hapax recipe show web-2 > mine.toml     then change its name and settings
   hapax fingerprint crawl/ --recipe mine.toml")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -27,9 +27,9 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum RecipeCommand {
-    /// The built-in recipes, the default first
+    /// List the built-in recipes, the default first
     List,
-    /// The settings of a recipe, as a recipe file
+    /// Print the settings of a recipe, as a recipe file
     Show {
         /// Built-in recipe or a .toml file
         #[arg(value_name = "NAME|FILE.toml")]
@@ -37,7 +37,6 @@ enum RecipeCommand {
     },
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = match &arguments.command {
         RecipeCommand::List => list()?,
@@ -55,7 +54,6 @@ fn list() -> Result<String, Failure> {
     Ok(text)
 }
 
-/// A recipe in a few words.
 fn sentence(recipe: &Recipe) -> String {
     let features = match recipe.shingle.words() {
         1 => "words".to_owned(),

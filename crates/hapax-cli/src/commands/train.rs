@@ -23,13 +23,13 @@ const TABLES_BYTES: usize = 2 << 30;
 
 /// Learn document frequencies for recipes that weigh by TF-IDF
 ///
-/// The table is made for one recipe's features and is refused by others. It is part of the
-/// identity of the fingerprints made with it: keep it with them.
+/// The table is for one recipe's features; other recipes refuse it. It is part of the identity of
+/// the fingerprints made with it, so keep it with them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Pages without features are not counted as documents. A table of 2^BITS counters a row needs
-12 * 2^BITS bytes of memory for each thread; rare features are counted too high by about
-(features of all documents) / 2^BITS.
+Pages without features are not counted as documents. A table of 2^BITS counters a row needs 12 *
+2^BITS bytes of memory for each thread; counts of rare features are too high by about (features of
+all documents) / 2^BITS.
 
 Examples:
   hapax train crawl/ --out words.hdf
@@ -37,11 +37,11 @@ Examples:
   hapax fingerprint crawl/ --recipe sood-tfidf --frequencies words.hdf
   hapax train crawl/ --recipe mine.toml --width 22 --out mine.hdf")]
 pub(crate) struct Arguments {
-    /// Pages, folders, corpora, globs, @lists of files, or `-`: whatever `hapax dedup` reads
+    /// Pages, folders, corpora, globs, @lists of files, or `-`: all inputs of `hapax dedup`
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Whose features are counted: a built-in recipe or a .toml file, weighing by TF-IDF
+    /// Recipe whose features are counted: a built-in recipe or a .toml file that weighs by TF-IDF
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "sood-tfidf")]
     recipe: String,
 
@@ -61,7 +61,6 @@ pub(crate) struct Arguments {
     reading: ReadArguments,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { inputs, reading, .. } = arguments;
     let out = Some(arguments.out.as_path());

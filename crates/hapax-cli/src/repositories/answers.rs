@@ -45,13 +45,13 @@ fn status_text(verdict: &Verdict) -> String {
     let status = match (&*verdict.verdict, verdict.is_winner) {
         ("new", _) => "new",
         ("unchanged", _) => "known and unchanged",
-        ("changed", _) => "known, with another content",
-        ("unique", _) => "like no other page",
+        ("changed", _) => "known, with new content",
+        ("unique", _) => "unique: no other page matches",
         ("exact", false) => "exact duplicate of",
         ("near", false) => "near duplicate of",
-        ("exact" | "near", true) => "kept, others are like it",
+        ("exact" | "near", true) => "kept; other pages match it",
         ("related", false) => "related, not removable; its group is that of",
-        ("related", true) => "kept, others are related",
+        ("related", true) => "kept; other pages are related",
         ("redirect", _) => "redirects into the group of",
         ("cycle", _) => "redirects in a cycle",
         ("empty", _) => "empty",
@@ -71,7 +71,7 @@ pub(crate) fn rows(PageDetail { page, status }: &PageDetail) -> Vec<(&'static st
         ("status", Some(status_text(status))),
         ("because", reason.map(|reason| harmless(&reason.text).into_owned())),
         ("alike", alike.map(|alike| format!("{:.1} %", 100.0 * alike.similarity))),
-        ("distance", alike.map(|alike| format!("{} bits", alike.distance))),
+        ("distance", alike.map(|alike| readable::counted(alike.distance.into(), "bit"))),
         ("group", page.group.map(|group| group.to_string())),
         ("fingerprint", page.fingerprint.clone()),
         ("content", page.content.clone()),
@@ -97,7 +97,7 @@ pub(crate) fn decided(row: &Decided) -> Vec<(&'static str, String)> {
         ("near", true) => "removed: a near-duplicate of what an earlier job kept",
         ("redirect", _) => "an address that redirects to a document",
         ("revisit", _) => "an address that an archive visited again",
-        _ => "passed over: not a document",
+        _ => "skipped: not a document",
     };
     let winner = row.winner.as_deref().filter(|winner| row.outcome != "kept" && !winner.is_empty());
     let place = row.record.map_or_else(String::new, |record| format!(", record {record}"));
@@ -123,7 +123,6 @@ pub(crate) fn failing_percent(group: &Group) -> f64 {
     100.0 * f64::from(group.failing) / f64::from(others)
 }
 
-/// A change in a line.
 pub(crate) fn change(event: &Event) -> String {
     let or_unknown = |url: &Option<String>| match url {
         Some(url) => harmless(url).into_owned(),
@@ -138,7 +137,7 @@ pub(crate) fn change(event: &Event) -> String {
         "merged" => format!("group {group} is now part of group {into}"),
         "split" => format!("pages of group {group} move to group {into}"),
         "winner" => format!("{url} wins group {group} over {other}"),
-        "changed" => format!("{url} has another content"),
+        "changed" => format!("{url} has new content"),
         "redirected" => format!("{url} redirects to {other}"),
         "returned" => format!("{url} redirects no more"),
         _ => format!("{url} is gone"),

@@ -1,4 +1,4 @@
-//! `hapax dedup` as a user meets it: what it says, what it writes, what it refuses.
+//! `hapax dedup` as users run it: what it says, what it writes, what it refuses.
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
 

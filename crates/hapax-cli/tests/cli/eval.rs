@@ -1,4 +1,4 @@
-//! `hapax eval` as a user meets it: truth of every kind, tables, JSON and a page.
+//! `hapax eval` as users run it: truth of every kind, tables, JSON and a page.
 
 use crate::folder::{ARTICLE, Folder, stderr};
 use serde_json::Value;

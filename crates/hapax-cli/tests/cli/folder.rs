@@ -5,7 +5,7 @@ use assert_cmd::assert::Assert;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// An article long enough to be judged.
+/// An article long enough to be compared.
 pub(crate) const ARTICLE: &str = "<html><head><title>Cranes</title></head><body><h1>The old \
     crane</h1><p>The city council voted on Tuesday to restore the old harbour crane, which has \
     stood unused for many years and is thought to be the last of its kind on this coast.</p>\

@@ -1,4 +1,4 @@
-//! Pages mapped to machines: learnt, routed, judged.
+//! Pages mapped to machines: learned, routed, evaluated.
 
 use crate::folder::{Folder, stderr, stdout};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `hapax query-dedup` as a user meets it: what it says, writes, refuses, takes back, and survives.
+//! `hapax query-dedup` as users run it: what it says, writes, refuses, takes back, and survives.
 
 use crate::folder::{Folder, stderr};
 use hapax::fingerprint::{Fingerprinter, Recipe};

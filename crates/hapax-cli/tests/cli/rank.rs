@@ -1,4 +1,4 @@
-//! `hapax rank` as a user meets it: pages or links in, scores out.
+//! `hapax rank` as users run it: pages or links in, scores out.
 
 use crate::folder::{Folder, stderr};
 

@@ -11,7 +11,7 @@ fn other(text: &str) -> String {
     format!("<html><body><p>{words} {text}</p></body></html>")
 }
 
-/// Two copies of an article, a near copy, a stranger, a redirect.
+/// Two copies of an article, a near copy, an unrelated page, a redirect.
 fn filled() -> Folder {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("near.html", ARTICLE.replace("Tuesday", "Monday"));
@@ -145,7 +145,7 @@ fn a_follower_hears_what_happens_while_it_waits() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // In use for a moment now and then: whoever meets it in use tries again.
+    // In use for a moment now and then: another command retries.
     let forget = ["page", "forget", "seen", "https://example.org/ferry"];
     while folder.hapax(&forget).assert().get_output().status.code() != Some(0) {}
     let printed = follower.wait_with_output_text();
@@ -261,9 +261,7 @@ fn a_page_that_is_known_is_called_unchanged_or_changed_and_the_nearest_is_named(
     let more =
         "A long story about somebody else follows here, with many words that were never there.";
     folder.write("third.html", other(more));
-    assert!(
-        check("third.html").starts_with(&format!("{ferry}  known, with another content; nothing"))
-    );
+    assert!(check("third.html").starts_with(&format!("{ferry}  known, with new content; nothing")));
     let asked =
         json(&folder, &["page", "check", "seen", "https://example.org/third", "third.html"]);
     assert_eq!((&asked["verdict"], &asked["seen"]), (&"new".into(), &"first".into()), "{asked}");

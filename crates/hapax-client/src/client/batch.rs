@@ -15,13 +15,10 @@ pub struct LineAnswer {
     pub outcome: LineOutcome,
 }
 
-/// What is said of a line.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 #[serde(untagged)]
 pub enum LineOutcome {
-    /// The line was wrong.
     Failed { error: ErrorAnswer },
-    /// The page was recorded.
     Done(Box<Verdict>),
 }
 

@@ -25,27 +25,19 @@ const LONGEST_ANSWER: u64 = 256 << 20;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The service said no.
     #[error("the service at {server} answers {code} ({status}): {message}")]
     Refused {
         server: String,
         /// From its table.
         code: String,
-        /// The HTTP status.
         status: u16,
-        /// What to change.
         message: String,
     },
-    /// There was no answer.
     #[error("no answer from {server}: {source}")]
     Unreachable { server: String, source: Box<ureq::Error> },
     /// The answer is not what this version expects.
     #[error("{server} does not answer like a Hapax service of this version: {what}")]
-    Strange {
-        server: String,
-        /// What was found.
-        what: String,
-    },
+    Strange { server: String, what: String },
 }
 
 /// An error as the service sends it.
@@ -53,7 +45,6 @@ pub enum ClientError {
 pub struct ErrorAnswer {
     /// From the table.
     pub code: String,
-    /// What to change.
     pub message: String,
 }
 
@@ -89,7 +80,6 @@ impl Client {
         }
     }
 
-    /// Records a page.
     pub fn observe(&self, page: &PageInput) -> Result<Verdict, ClientError> {
         self.send("POST", "/v1/pages", page)
     }
@@ -177,7 +167,6 @@ impl Client {
         self.read(response)
     }
 
-    /// How much there is.
     pub fn stats(&self) -> Result<StatsShown, ClientError> {
         self.get("/v1/stats?since=9999-12-31")
     }
@@ -258,7 +247,7 @@ impl Client {
         Ok(self.send::<_, Changed>("POST", "/v1/expire", &body)?.pages)
     }
 
-    /// Decides anew on pages that an older frame of their host judged. How many.
+    /// Compares pages again that were compared under an older frame of their host. Returns how many.
     pub fn recheck(&self) -> Result<u64, ClientError> {
         Ok(self.send::<_, Changed>("POST", "/v1/recheck", &serde_json::json!({}))?.pages)
     }

@@ -15,7 +15,6 @@ use hapax::group::{Rules, Scope};
 use hapax_store::{Action, IndexOrigin, Market, Reader, Repository, StoreError, read_events};
 use std::path::PathBuf;
 
-/// See the module header.
 #[derive(Debug)]
 pub struct Folder {
     pub store: Repository,

@@ -27,7 +27,6 @@ pub enum RepositoryError {
     /// The folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The service did not do it.
     #[error(transparent)]
     Service(#[from] ClientError),
     /// The service failed while pages were sent together.
@@ -96,7 +95,7 @@ pub trait Pages {
     /// Forgets pages last fetched before this time, seconds since 1970. How many.
     fn expire(&mut self, before: u64) -> Result<u64, RepositoryError>;
 
-    /// Decides anew on pages that an older frame of their host judged. How many.
+    /// Compares pages again that were compared under an older frame of their host. Returns how many.
     fn recheck(&mut self) -> Result<u64, RepositoryError>;
 
     /// Other rules for all groups.
@@ -114,7 +113,6 @@ pub trait Pages {
     /// Within what pages are compared.
     fn scope(&self) -> Result<Scope, RepositoryError>;
 
-    /// What it is, and how much is in it.
     fn describe(&self) -> Result<Description, RepositoryError>;
 }
 

@@ -18,7 +18,6 @@ use std::time::Duration;
 /// The longest to wait for an answer. New rules for a large repository take a while.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// See the module header.
 #[derive(Debug)]
 pub struct Service {
     client: Client,

@@ -62,7 +62,6 @@ pub struct GroupStatuses {
     pub pages: Rows<Verdict>,
 }
 
-/// A change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// 1 for the first; no number is left out.

@@ -23,7 +23,6 @@ impl From<&Integrity> for Checked {
     }
 }
 
-/// What a repair did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
     /// Something is lost and was not to be forgotten: nothing was changed.

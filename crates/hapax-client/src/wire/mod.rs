@@ -35,7 +35,6 @@ pub struct Rows<T> {
     pub next: Option<String>,
 }
 
-/// Rules to set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RulesInput {
@@ -43,7 +42,6 @@ pub struct RulesInput {
     pub rules: String,
 }
 
-/// How many were changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     pub pages: u64,

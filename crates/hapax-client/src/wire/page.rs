@@ -6,7 +6,6 @@ use hapax::group::live::{Bare, PageRecord};
 use hapax_store::{Decision, PageInfo};
 use serde::{Deserialize, Serialize};
 
-/// A page as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     pub url: String,
@@ -31,7 +30,6 @@ pub struct Page {
     /// When it was first seen with its present content, or with one that nearly matches it.
     #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
     pub first_seen: Option<u64>,
-    /// Its canonical address.
     pub canonical: Option<String>,
     /// The address it redirects to.
     pub redirects_to: Option<String>,

@@ -9,14 +9,12 @@ use std::collections::BTreeMap;
 pub struct RulesShown {
     /// The repository's rules, most important first.
     pub rules: String,
-    /// The markets' rules.
     pub markets: BTreeMap<String, String>,
 }
 
 /// What a repository was set up with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepositorySettings {
-    /// What makes fingerprints.
     pub recipe: RecipeNamed,
     /// Bits in which fingerprints of near-duplicates may differ.
     pub within: u32,
@@ -24,7 +22,6 @@ pub struct RepositorySettings {
     pub min_similarity: f64,
     /// The rules, most important first.
     pub rules: String,
-    /// The markets' rules.
     pub markets: BTreeMap<String, String>,
     /// Within what pages are compared.
     pub scope: String,

@@ -7,14 +7,12 @@ use hapax::group::live::{Kind, Likeness, Matching, PageId, Tier};
 use hapax_store::{Decision, Observation, Repository, Seen, StoreError};
 use serde::{Deserialize, Serialize};
 
-/// How alike two pages are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Alike {
     /// Bits in which the fingerprints differ.
     pub distance: u8,
     /// Estimated Jaccard similarity of the texts, 0 to 1.
     pub similarity: f32,
-    /// Is the text the same?
     pub exact: bool,
     /// Is it a confirmed duplicate?
     pub matches: bool,
@@ -52,7 +50,6 @@ pub struct Match {
     pub alike: Alike,
 }
 
-/// What is said of a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub url: String,
@@ -77,15 +74,12 @@ pub struct Verdict {
     /// What it says beyond the frame of its host; none where no frame is known.
     #[serde(default)]
     pub own: Option<OwnText>,
-    /// Why the winner stays.
     pub reason: Option<Because>,
     /// `none`, `winner` (tier 1: still like its group's winner) or `index` (tier 2: searched).
     pub tier: String,
     /// The nearest pages found by the index, at most [`MATCHES`].
     pub matches: Vec<Match>,
-    /// How many were found.
     pub found: usize,
-    /// Was it recorded?
     pub recorded: bool,
 }
 
@@ -97,7 +91,7 @@ pub struct OwnText {
     /// The shared part of the smaller own text, with that of the winner, 0 to 1; none for the winner and for a winner on
     /// another host.
     pub similarity: Option<f32>,
-    /// The version of the frame that judged the page, from 1.
+    /// The version of the frame under which the page was compared, from 1.
     pub frame: u16,
 }
 
@@ -152,7 +146,6 @@ pub const VERDICTS: [&str; 10] = [
     "awaited",
 ];
 
-/// A verdict in a word.
 pub const fn verdict_name(kind: Kind, seen: Option<Seen>) -> &'static str {
     match kind {
         Kind::Unique => match seen {
@@ -171,7 +164,6 @@ pub const fn verdict_name(kind: Kind, seen: Option<Seen>) -> &'static str {
     }
 }
 
-/// A tier in a word.
 pub const fn tier_name(tier: Tier) -> &'static str {
     match tier {
         Tier::None => "none",

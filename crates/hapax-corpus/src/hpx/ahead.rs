@@ -17,7 +17,6 @@ use super::read::Stream;
 /// Pieces in memory beside the one that is searched.
 const AHEAD: usize = 2;
 
-/// A stream, read ahead.
 #[derive(Debug)]
 pub struct ReadAhead {
     filled: Option<Receiver<Result<Vec<u64>, HpxError>>>,
@@ -27,7 +26,6 @@ pub struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Starts reading.
     pub fn new(mut stream: Stream) -> Self {
         let (send, filled) = sync_channel(AHEAD - 1);
         let (empty, take) = sync_channel::<Vec<u64>>(AHEAD + 1);

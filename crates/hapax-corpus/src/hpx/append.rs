@@ -1,12 +1,9 @@
-//! Adding documents to a file, or making one.
+//! Adds documents to an `.hpx` file, or makes one.
 //!
-//! New entries collect in memory, are sorted, and written behind everything there is. Then runs are
-//! merged as long as the last one is not larger than what is behind it: an entry is written about
-//! `log2(n / b)` times while batches of `b` grow to `n`. Last comes the directory, and when all that
-//! is on the disk, the slot that names it.
-//!
-//! Where a merge takes in every run, or where more is dead than alive, the file is written anew
-//! beside the old one and renamed; so is a file that did not exist.
+//! New entries are sorted in memory and written behind the existing runs. Runs are merged while the last one is not
+//! larger than what is behind it, so an entry is written about `log2(n / b)` times while batches of `b` grow to
+//! `n`. The directory comes last, then, when all is on disk, the slot that names it. A file whose runs are all
+//! merged, or of which more is dead than alive, is written anew and renamed.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -47,10 +44,8 @@ pub struct Appender {
     finished: bool,
 }
 
-/// What an append did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// Documents added.
     pub added: u64,
     /// Documents there are now; also the id of the next.
     pub documents: u64,

@@ -1,4 +1,4 @@
-//! Packed blocks: fingerprints, ids, names. Bytes in, numbers out, and back.
+//! Packs blocks of fingerprints, ids and names into bytes, and unpacks them.
 //!
 //! ```text
 //!   fingerprints   bytes u32 | entries u32 | first u64 | groups | checksum
@@ -7,13 +7,10 @@
 //!   names          bytes u32 | count u32 | where each ends, u32 | text | checksum
 //! ```
 //!
-//! A checksum is XXH3 of everything before it in the block, with the block's offset in the file as
-//! the seed: a block in the wrong place fails too. It also serves as the eight bytes that a reader
-//! of packed numbers may load beyond the last one.
-//!
-//! Gaps of 128 neighbours share a width: few enough that one large gap does not widen many, many
-//! enough that the width costs nothing. Widths of 57 to 63 are written as 64, so that a number is
-//! always inside the eight bytes at its place.
+//! A checksum is XXH3 of everything before it in the block, with the block's offset as the seed, so a misplaced
+//! block fails too; it also serves as the eight bytes that a reader may load beyond the last packed number. 128
+//! gaps share a width, so that one large gap does not widen many. Widths of 57 to 63 are written as 64, so that a
+//! number is always inside the eight bytes at its place.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

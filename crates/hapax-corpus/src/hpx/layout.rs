@@ -1,4 +1,4 @@
-//! Header, slots and directory: what is where, and which state of the file is valid.
+//! Header, slots and directory of an `.hpx` file, and which of its states is valid.
 //!
 //! ```text
 //!      0  "hapaxHPX", version u32, bytes of an id u32, bytes of the recipe u32, zero u32
@@ -8,10 +8,9 @@
 //!   2048  data
 //! ```
 //!
-//! A directory ends with its length, sequence, checksum and a mark, so that it can be found from the
-//! end of the file when a slot cannot be read: either the slot was being written when the writer was
-//! killed, and then the state it was to name is complete, or it was damaged later, and then nothing
-//! is lost. A state is never taken for the last one when there may be a later one.
+//! A directory ends with its length, sequence, checksum and a magic number, so it can be found from the end of the
+//! file when a slot cannot be read: an unfinished or damaged slot loses nothing. Guarantees that a state is never
+//! taken for the last one when there may be a later one.
 
 use super::block::{CHECKSUM, ENTRIES};
 use super::block::{MOST_ID_BITS, ids_length, seal, unseal, word_at};
@@ -38,7 +37,6 @@ const MOST_PARTS: usize = 1 << 16;
 /// The most bytes of a directory.
 pub(super) const MOST_DIRECTORY: u64 = (FIXED + 2 * MOST_PARTS * ENTRY + TRAILER) as u64;
 
-/// A sorted run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) entries: u64,
@@ -185,7 +183,6 @@ fn is_inside(at: u64, bytes: u64, end: u64) -> bool {
     at >= DATA && at.checked_add(bytes).is_some_and(|it| it <= end)
 }
 
-/// Where a directory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) sequence: u64,
@@ -245,7 +242,7 @@ pub(super) enum SlotState {
     /// The one this slot names.
     Known(Slot),
     /// One slot is unreadable. The state of the other holds if the file ends with it, the next one if
-    /// the file ends with that; otherwise nobody can tell.
+    /// the file ends with that; otherwise it is unknown.
     After { other: Slot, unreadable_at: u64 },
 }
 

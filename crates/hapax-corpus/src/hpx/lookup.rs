@@ -19,7 +19,6 @@ use super::block::{
 use super::layout::{Directory, Names};
 use super::read::read_at;
 
-/// See the module header.
 #[derive(Debug)]
 pub struct Lookup {
     file: Arc<File>,

@@ -1,29 +1,15 @@
-//! Fingerprints of a collection in one file, `.hpx`: sorted runs that are read in one go.
+//! Keeps fingerprints of a collection in one file, `.hpx`: sorted runs that are read sequentially.
+//! `docs/reference/hpx.md` gives every byte.
 //!
 //! ```text
 //!   header, two slots | ids, fingerprints of a run | names | ... | directory | another run ...
 //! ```
 //!
-//! A *run* is sorted by fingerprint. Fingerprints and ids lie apart, because a search streams the
-//! former and looks up the latter for what it finds. An append writes behind what is there and then
-//! one slot, so that a killed one leaves the file as it was. Runs of about the same size are merged:
-//! a collection of `n` that grew by batches of `b` has about `log2(n / b)` of them. When everything
-//! is merged, or more is dead than alive, the file is written anew and renamed.
-//!
-//! # Reading order
-//!
-//! `block` packs numbers and names, `layout` is header, slots and directory; `read` opens and streams,
-//! `lookup` finds ids and names, `ahead` reads on a thread of its own; `append` adds, `run` writes and
-//! merges. `docs/reference/hpx.md` gives every byte.
-//!
-//! # What this module promises
-//!
-//! Any bytes give a collection or an error with the file and the place; memory is bounded by the
-//! block sizes, not by what the file claims. All that is read is checked.
-//!
-//! # What this module does not know
-//!
-//! Who searches, and how.
+//! A *run* is sorted by fingerprint; fingerprints and ids are stored apart, because a search streams the former and
+//! looks up the latter for matches. An append writes behind the existing data and then one slot, so a killed append
+//! changes nothing. Runs of similar size are merged: `n` entries added in batches of `b` make about `log2(n / b)`
+//! runs. Guarantees that any bytes give a collection or an error with file and place, in memory bounded by block
+//! sizes; all reads are checked. Does not search.
 
 mod ahead;
 mod append;
@@ -51,7 +37,6 @@ pub enum HpxError {
     /// The operating system said no.
     #[error("cannot {action} {path}")]
     Io {
-        /// What was tried.
         action: &'static str,
         path: String,
         /// What the system answered.
@@ -68,21 +53,14 @@ pub enum HpxError {
     /// Written by a later release.
     #[error("{path}: format {found} is newer than {newest}, the last one this build reads")]
     TooNew { path: String, found: u32, newest: u32 },
-    /// It ends too early.
     #[error("{path} is cut at byte {length}: {needed} bytes belong to it; take a copy of it")]
-    Truncated {
-        path: String,
-        length: u64,
-        /// Where it should end.
-        needed: u64,
-    },
+    Truncated { path: String, length: u64, needed: u64 },
     /// The bytes contradict their checksum or each other.
     #[error("{path}, byte {offset}: {what}; take a copy of the file, or make it again")]
     Damaged {
         path: String,
         /// Where the damaged part begins.
         offset: u64,
-        /// What is wrong with it.
         what: &'static str,
     },
     /// Fingerprints of different recipes are not comparable.

@@ -1,6 +1,6 @@
 //! The whole file: what goes in comes out, whatever happens on the way.
 //!
-//! The judge is a plain list of documents. Damage is tried at every byte of a small file, and so is
+//! The reference implementation is a plain list of documents. Damage is tried at every byte of a small file, and so is
 //! the end of an append that was killed.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! What a record of an archive says: a document, a fact, or nothing for us.
+//! Maps a record of an archive to a document, a fact, or nothing. ARC records are responses. Formats: see
+//! [`records`](super::records).
 //!
 //! | record | becomes |
 //! |---|---|
@@ -9,8 +10,6 @@
 //! | resource, conversion (WET) | document of the stated type |
 //! | revisit of another address | revisit fact, or a redirect if the server sent one |
 //! | everything else | passed |
-//!
-//! ARC records are responses. Formats: see [`records`](super::records).
 
 use std::borrow::Cow;
 use std::str;

@@ -21,7 +21,6 @@ pub(super) struct Fields<'a> {
     at: usize,
 }
 
-/// A value of a field.
 pub(super) enum Flat<'a> {
     Str(Cow<'a, str>),
     /// A number, `true`, `false` or `null`, if it is one.
@@ -141,7 +140,6 @@ impl<'a> Fields<'a> {
         Some(Cow::Borrowed(&self.text[start..start + length]))
     }
 
-    /// A string with an escape in it.
     fn escaped_string(&mut self) -> Option<String> {
         let input = self.bytes();
         let (mut out, mut written) = (Vec::new(), 0);

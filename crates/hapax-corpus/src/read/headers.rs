@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-/// The lines of a header.
 #[derive(Clone, Copy)]
 pub(crate) struct Headers<'a>(&'a [u8]);
 

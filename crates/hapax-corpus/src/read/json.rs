@@ -1,12 +1,8 @@
-//! A line of JSONL to a document.
+//! Reads a line of JSONL into a document.
 //!
-//! Only the fields that make a document are decoded; the others are checked and passed over. A
-//! string without escapes is borrowed from the line. The line itself stays with the document, so
-//! nothing is lost when it is written again.
-//!
-//! Half of a surrogate pair (`"\ud83d"`), which other languages write without noticing, becomes
-//! U+FFFD in a page or text instead of spoiling the line. Where a name occurs twice, the last one
-//! counts.
+//! Only the document's fields are decoded; the others are checked and skipped, and the line stays with the document
+//! so that it can be written unchanged. Half of a surrogate pair (`"\ud83d"`) in a page or text becomes U+FFFD
+//! instead of making the line bad. Of repeated names the last one counts.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +20,6 @@ use crate::timestamp::Timestamp;
 use super::flat::{Fields, Flat};
 use super::lines::Line;
 
-/// Decodes one line.
 pub(crate) fn entry<'a>(context: &'a Context, line: Line<'a>) -> Result<Entry<'a>, Error> {
     let text = std::str::from_utf8(line.bytes).map_err(|error| Error::Json {
         path: context.path(),

@@ -1,12 +1,9 @@
-//! Rows of a Parquet file to documents.
+//! Reads rows of a Parquet file into documents.
 //!
-//! A row group is a piece of work: it is read and unpacked by whoever decodes the batch, a few
-//! megabytes of rows at a time. Columns are found by name once per file. Text may be in string or
-//! binary columns, plain or dictionary-encoded; bytes that are not declared as characters are
-//! handed on as bytes. What a file claims of its schema and sizes is checked before it is read
-//! ([`schema`], [`claims`]), and a panic of the library is an error.
-//!
-//! The types of arrow and parquet do not leave this crate.
+//! A row group is a piece of work, decoded a few megabytes of rows at a time. Columns are found by name once per
+//! file; text may be string or binary, plain or dictionary-encoded. What a file claims about its schema and sizes
+//! is checked first ([`schema`], [`claims`]), and a panic of the library is an error. Types of arrow and parquet do
+//! not leave this crate.
 
 mod claims;
 mod header;

@@ -6,16 +6,12 @@
 //!   http://a/ 1.2.3.4 20080619093439 text/html 612 LF   ...                LF
 //! ```
 //!
-//! Lines may end in LF alone, and any number of newlines may stand between records. A record is
-//! given out only when the byte behind it has been seen or the file has ended, because only then
-//! is it known whether a gzip member ends there too, and only when the window trusts it.
+//! Lines may end in LF alone, with any number of newlines between records. A record is returned once the byte
+//! behind it has been seen or the file has ended, which shows whether a gzip member ends there too. After damage
+//! the search continues at the next gzip member or the next line that looks like a record. Every retry asks for a
+//! longer window, so no input makes it loop. Does not interpret records; see [`archive`](super::archive).
 //!
-//! After damage the search goes on at the next gzip member, or at the next line that looks like
-//! the start of a record. Everything that is asked for more than once is asked of a longer window
-//! each time, so that no input makes it loop.
-//!
-//! Does not know what records mean; see [`archive`](super::archive). Formats: ISO 28500:2017
-//! (WARC 1.1), and the Internet Archive's "Arc File Format" of 1996.
+//! Formats: ISO 28500:2017 (WARC 1.1); the Internet Archive's "Arc File Format" of 1996.
 
 use crate::error::{At, Error};
 use crate::options::Limits;
@@ -24,7 +20,6 @@ use crate::window::{Chunk, Window};
 use super::arc::ArcLine;
 use super::headers::{Headers, header_length, split_line};
 
-/// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Warc,
@@ -84,7 +79,7 @@ enum Skip {
 /// What stands at a position of the window.
 enum Look {
     Record(Frame),
-    /// More bytes are needed to tell.
+    /// More bytes are needed to decide.
     More,
     Bad(Error, Skip),
 }

@@ -29,7 +29,6 @@ pub(crate) enum Step {
     Wrote(usize),
     /// The member is over and its checksum is right; so many bytes were appended.
     MemberEnd(usize),
-    /// Nothing follows.
     FileEnd,
 }
 

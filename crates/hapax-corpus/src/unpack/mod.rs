@@ -1,8 +1,8 @@
-//! Files to bytes, whatever they are packed with.
+//! Unpacks files, detecting the packing by the first bytes, never by the name.
 //!
-//! The packing is known by the first bytes, never by the name. A gzip member and a Zstandard
-//! frame each begin at an offset of the file, and both are found again after damage; bzip2 and xz
-//! are one stream from the start of the file to its end.
+//! A gzip member and a Zstandard frame begin at an offset of the file, and both are found again after damage; bzip2
+//! and xz are one stream. A mark maps a position of the unpacked stream to the member that began there, so a
+//! record's position becomes a file offset. Does not interpret the bytes.
 //!
 //! ```text
 //!   file offsets      0         731              2 104        2 900
@@ -10,11 +10,6 @@
 //!   unpacked stream   [ 0..1 800 ][ 1 800..6 144 ][ 6 144.. ]
 //!   marks             (0, 0)     (1 800, 731)    (6 144, 2 104)
 //! ```
-//!
-//! A mark says at which position of the unpacked stream which member began, so that a record's
-//! position can be turned into an address.
-//!
-//! Does not know what the bytes mean.
 
 mod file;
 mod gzip;

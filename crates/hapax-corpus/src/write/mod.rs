@@ -101,7 +101,6 @@ impl Encoder {
         Ok(Self { kind, packing, bytes: Vec::new(), count: Written::default(), name })
     }
 
-    /// Adds a document.
     pub fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
         match &mut self.kind {
             Kind::Jsonl => jsonl::line(&mut self.bytes, document)?,
@@ -189,7 +188,6 @@ impl Output {
         Ok(Self { target, written: Written::default(), threads, name })
     }
 
-    /// Appends a piece.
     pub fn add(&mut self, piece: Piece) -> Result<(), Error> {
         self.written.documents += piece.count.documents;
         self.written.removed += piece.count.removed;
@@ -263,7 +261,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Adds a document.
     pub fn write(&mut self, document: &Document<'_>) -> Result<(), Error> {
         self.encoder.write(document)?;
         self.pass_on()
@@ -296,7 +293,6 @@ pub fn create(path: &Path, source: Option<&Source>) -> Result<Writer, Error> {
 #[derive(Clone, Copy, Debug)]
 pub struct Kept<'a> {
     pub url: &'a str,
-    /// When it was fetched.
     pub fetched: Option<Timestamp>,
     /// Its `WARC-Record-ID`, without brackets, where it has one.
     pub record_id: Option<&'a str>,
@@ -304,7 +300,6 @@ pub struct Kept<'a> {
     pub exact: bool,
 }
 
-/// What has been written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     pub documents: u64,

@@ -1,10 +1,7 @@
-//! The record that stands for a document that was left out.
+//! Writes the WARC `revisit` record of a removed document, which replay tools follow to the kept one.
 //!
-//! Archives keep a `revisit` record where a crawler found what it already had; replay tools follow
-//! it to the record that was stored. For an exact copy this is the profile of the standard,
-//! `identical-payload-digest`. A near-duplicate has another digest, and claiming the standard's
-//! profile for it would be false, so it gets [`NEAR`], with the same headers pointing to what was
-//! kept. The HTTP header of the removed record is kept as the block.
+//! An exact copy gets the standard's profile, `identical-payload-digest`. A near-duplicate has another digest, so
+//! it gets [`NEAR`], with the same headers. The HTTP header of the removed record is kept as the block.
 //!
 //! Format: ISO 28500:2017, section 6.7.
 

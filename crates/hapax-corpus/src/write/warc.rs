@@ -1,13 +1,11 @@
-//! WARC records of the documents that were kept.
+//! Writes WARC records of the kept documents.
 //!
-//! A record that was read from WARC goes out byte for byte. Where input and output are packed
-//! alike and the record has a gzip member or Zstandard frame of its own, that member is copied
-//! without being unpacked. Otherwise every record becomes a member of its own.
+//! A record read from WARC is written byte for byte; where input and output are packed alike and the record has its
+//! own gzip member or Zstandard frame, that member is copied packed. An ARC record becomes a WARC 1.1 `response`,
+//! other formats a `resource`, with ids made from content and place, equal in every run. Does not carry over
+//! warcinfo, request and metadata records.
 //!
-//! Documents of other formats become WARC 1.1 records: ARC a `response`, the rest a `resource`.
-//! Their record ids are made from their content and place, so that they are the same in every run.
-//!
-//! Records about records (warcinfo, request, metadata) are not carried over. Format: ISO 28500:2017.
+//! Format: ISO 28500:2017.
 
 use std::io::{self, Read, SeekFrom};
 use std::sync::Arc;

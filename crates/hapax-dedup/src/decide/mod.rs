@@ -1,17 +1,13 @@
-//! Which documents are kept, which are removed, and for each removed one the document that is kept instead.
+//! Decides which documents are kept, which are removed, and which kept document replaces each removed one.
 //!
 //! ```text
 //!   pages --exact--> representatives --near--> pairs, members
 //!   pairs, members --group--> kept pages --kept members compared again--> more pairs --group--> decision
 //! ```
 //!
-//! Where there are members (see `near`), grouping is repeated: a member was compared with its representative
-//! only, and if that is removed, the member is compared with the pages that are kept (`rematch`).
-//!
-//! # What it promises
-//!
-//! What [`hapax::group::batch`] promises: no document goes for being like one that is like the one
-//! that stays. The decision depends on the pages and their order alone.
+//! Guarantees what [`hapax::group::batch`] guarantees: no document is removed because of a chain of similar pages.
+//! A member of a dense cluster (see `near`) was compared with its representative only; if that is removed, the
+//! member is compared with the kept pages (`rematch`). The decision depends on the pages and their order alone.
 
 mod linked;
 mod rematch;
@@ -94,7 +90,6 @@ pub struct Verdict {
     pub winner: u32,
     /// The winner was kept by an earlier job: its position is one among those documents.
     pub earlier: bool,
-    /// Bits between the two.
     pub distance: u8,
     /// Estimated similarity of the two.
     pub similarity: f32,

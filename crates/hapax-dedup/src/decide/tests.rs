@@ -1,4 +1,4 @@
-//! Decisions on made-up pages, judged by comparing everything with everything.
+//! Decisions on made-up pages, checked by comparing everything with everything.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, MaxDistance, Recipe, Sketch};
 use hapax::group::{BatchInput, Grouping, NearPair, Outcome, PageFacts, ScopeKey, note_domains};

@@ -58,7 +58,7 @@ impl Proof {
 }
 
 impl Steps {
-    /// Judges candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a`, `keyed_a`, `own_a` and so on. What is near comes back
+    /// Confirms candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a`, `keyed_a`, `own_a` and so on. What is near comes back
     /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
     pub fn confirm(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "candidate");

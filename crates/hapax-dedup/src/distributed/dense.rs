@@ -1,16 +1,16 @@
-//! Exact copies and dense clusters: who leads, and who is represented by whom.
+//! Distributed steps for exact copies and dense clusters: which page represents which.
+//!
+//! [`Steps::copies`] needs all rows of one `bucket` of the signatures in one batch, [`Steps::thin`] all
+//! representatives of one `bucket`.
 //!
 //! | column | holds |
 //! |---|---|
-//! | `role` | 0 a representative, which goes on; 1 an exact copy of `target`; 2 a member led by `target`; 3 a representative of the same cluster as `target`; 9 effort |
+//! | `role` | 0 a representative, which goes on; 1 an exact copy of `target`; 2 a member represented by `target`; 3 a representative of the same cluster as `target`; 9 effort |
 //! | `position` | of the document; how many sketches were compared, of effort |
 //! | `target` | as above; how many collisions there are, of effort |
 //! | `distance`, `similarity` | of members |
 //! | `scope`, `fingerprint`, `sketch`, `keyed`, `own` | of representatives, out of [`Steps::copies`]: all that comparing needs |
 //! | `named`, `page`, `own`, `bucket` | of representatives, in and out of [`Steps::thin`]: for choosing the best, and who must be in one batch |
-//!
-//! [`Steps::copies`] needs all rows with one `bucket` of the signatures in one batch,
-//! [`Steps::thin`] all representatives with one `bucket`.
 
 use arrow_array::builder::{
     ArrayBuilder, BinaryBuilder, BooleanBuilder, Float32Builder, Int64Builder,

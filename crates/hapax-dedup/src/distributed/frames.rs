@@ -1,4 +1,7 @@
-//! The frames of hosts and the own texts of pages, from rows that come host by host.
+//! Distributed steps that learn the frames of hosts and the own texts of pages.
+//!
+//! Each step holds one host at a time: rows must be sorted by host, and a frame must come before the pages that are
+//! compared with it. Other orders are an error.
 //!
 //! ```text
 //!   host, text, pages, pieces --frame_sample--> the pages that are counted --learn_frames--> host, pages, frame
@@ -11,9 +14,6 @@
 //! | `pages` | how many pages of the host there are |
 //! | `pieces` | those of a page, packed; of a frame its hashes, 4 bytes each, ascending |
 //! | `own` | 40 bytes: what a page says beyond the frame |
-//!
-//! Unlike other steps these hold one host at a time: rows must be sorted by host, and a frame must come before the pages
-//! that are compared with it. What comes otherwise is an error.
 
 use arrow_array::builder::{BinaryBuilder, Int64Builder};
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch, UInt64Array};

@@ -1,16 +1,14 @@
-//! Who must be compared: packed keys out, candidate pairs in.
+//! Distributed candidate generation: packed keys out, candidate pairs in.
 //!
-//! A representative is sent to one piece of every stage of the join ([`hapax::join::distributed`]), or where there
-//! is saturation to one place for each band of its sketch. What one batch sends to one task is packed into one value,
-//! in *sections*:
+//! A representative goes to one piece of every stage of the join ([`hapax::join::distributed`]), or under
+//! saturation to one place per band of its sketch. What one batch sends to one task is packed into one value of
+//! *sections*. Sorted by position, a record takes 9 to 11 bytes, and no key is sent: it follows from the
+//! fingerprint. Order and packing of arriving values do not matter.
 //!
 //! ```text
 //!   section    scope u64 | stage or band u8 | piece u32 | count u32 | records
 //!   record     position less the one before, in groups of 7 bits | fingerprint u64, or 5 bytes of a band and an own text
 //! ```
-//!
-//! Sorted by position, a record takes 9 to 11 bytes, and no key is sent: it follows from the fingerprint.
-//! Order and packing of the values that arrive do not matter; each section is unpacked and sorted.
 //!
 //! | column | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The job in steps on rows that may lie on many machines: Arrow batch in, Arrow batch out.
+//! The job in steps on rows that may be on many machines: Arrow batch in, Arrow batch out.
 //!
 //! ```text
 //!   files --signature--> signatures --frame_sample, learn_frames, own_texts--> own texts
@@ -7,25 +7,12 @@
 //!   pairs, members, copies --forest, components--> linked --resolve--> verdicts --group_rows--> rows
 //! ```
 //!
-//! An engine such as Spark moves rows between the steps so that what may match is in one batch; each
-//! step says by a key what that is. All judgement is that of [`decide`](mod@crate::decide) and
-//! `near`: the steps are theirs, cut where rows may travel.
-//!
-//! # What it promises
-//!
-//! - The rows of all batches together say what [`decide`](fn@crate::decide) says of the same documents
-//!   in the same order: groups, winners, distances, reasons.
-//! - No step trusts the order of rows: each sorts what it is given. A row that comes twice is an error.
-//! - A row is known by its *position* in the corpus, which follows from files and records alone, so a
-//!   step that runs twice gives the same rows twice.
-//! - What grouping needs of a component is kept whole: all confirmed pairs, not only a spanning forest,
-//!   since a group's members must match the winner themselves, and the winner is known only at the end.
-//!   Dense clusters were thinned out before, so that pairs grow with documents and not with their square. The
-//!   [`forest`](Steps::forest) is for finding components only.
-//!
-//! # What this module does not know
-//!
-//! Engines, networks, other languages. Addresses that redirect are not looked at: they change no group.
+//! An engine such as Spark moves rows so that pages that may match are in one batch; each step gives the key to
+//! move by. Guarantees that all batches together decide as [`decide`](fn@crate::decide) does for the same documents
+//! in the same order. No step trusts the order of rows; a row that comes twice is an error. A row is known by its
+//! position in the corpus, so a repeated step gives the same rows. All confirmed pairs of a component are kept,
+//! since members must match the winner itself; [`forest`](Steps::forest) only finds components. Does not handle
+//! redirects: they change no group.
 
 mod components;
 mod confirm;
@@ -79,7 +66,6 @@ impl Steps {
         Ok(Self { options })
     }
 
-    /// What was asked for.
     pub fn options(&self) -> &Options {
         &self.options
     }

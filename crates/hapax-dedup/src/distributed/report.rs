@@ -1,7 +1,5 @@
-//! What `report.html` shows, gathered from rows.
-//!
-//! The page is that of a job on one machine: an engine counts and sorts, what is chosen and how it is
-//! drawn is said by [`report`](mod@crate::report).
+//! Gathers what `report.html` shows from rows. The engine counts and sorts; [`report`](mod@crate::report) chooses
+//! and draws, as on one machine.
 //!
 //! ```text
 //!   group rows --common_folder, origins--> hosts and folders, to be summed and sorted
@@ -46,7 +44,6 @@ columns! {
     }
 }
 
-/// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Hosts and folders, those that lose most first, then by name.
@@ -63,7 +60,6 @@ pub struct Shown {
 }
 
 impl Steps {
-    /// How much is shown.
     pub const SHOWN: Shown = Shown {
         origins: origins::MOST,
         groups: groups::MOST,

@@ -1,6 +1,7 @@
-//! What becomes of the documents of whole components, and the rows of the tables.
+//! Decides about the documents of whole components, and makes the rows of the tables. Components must be complete;
+//! a batch may hold several.
 //!
-//! Into [`Steps::resolve`] go rows of four kinds, which the column `kind` distinguishes:
+//! [`Steps::resolve`] takes rows of four kinds, by the column `kind`:
 //!
 //! | `kind` | `position` | `other`, `distance`, `similarity` | `named`, `page` |
 //! |---|---|---|---|
@@ -8,8 +9,6 @@
 //! | 1 a confirmed pair | one | the other | |
 //! | 2 a member | its position | its representative | |
 //! | 3 a link | one representative | another one of its cluster, nothing else | |
-//!
-//! Whole components must come together, several in a batch or one.
 
 use arrow_array::builder::{BooleanBuilder, Float32Builder, Int64Builder, StringBuilder};
 use arrow_array::{Array, Float32Array, Int64Array, RecordBatch, StringArray};

@@ -1,4 +1,4 @@
-//! From a part of a corpus to rows of signatures.
+//! Makes rows of signatures from a part of a corpus. Counts come last in a part, so an incomplete part is detected.
 //!
 //! | column | holds |
 //! |---|---|
@@ -10,8 +10,6 @@
 //! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON; why a record was passed over |
 //! | `page` | the signature; the address of a redirect; what a record that was passed over is called |
 //! | `host`, `text`, `pieces` | of a document with a host, if frames are learned: see [`frames`](mod@super::frames) |
-//!
-//! Counts come last in a part, so a part that is not whole is seen.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -31,7 +31,7 @@ impl Own {
         self.host != 0 && self.host == other.host && self.text.differs_from(&other.text)
     }
 
-    /// By what it meets others in a pass; 0 where the whole page decides.
+    /// The key of its bucket in a pass; 0 where the whole page decides.
     pub(crate) fn bucket(&self, pass: usize) -> u64 {
         if self.host == 0 { 0 } else { u64::from(self.text.bucket(pass)) }
     }

@@ -37,7 +37,6 @@ pub struct HostFrame {
     pub(crate) pieces: Vec<u32>,
 }
 
-/// What was learned.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     /// By page; empty if no host has a frame.
@@ -108,7 +107,7 @@ impl Gathering {
             }
             learned.hosts += frames.len() as u64;
             learned.owns.resize(pages, Own::default());
-            // Most pieces are in no frame, which this tells sooner than a search.
+            // Most pieces are in no frame, which this shows sooner than a search.
             let mut seen = Seen::default();
             for (host, frame) in &frames {
                 frame.iter().for_each(|hash| _ = seen.insert(host ^ hash));
@@ -139,7 +138,6 @@ impl Gathering {
         Ok(learned)
     }
 
-    /// The frames of all hosts.
     pub(crate) fn all(mut self) -> Result<HostFrames, Error> {
         let mut frames = BTreeMap::new();
         for number in 0..self.parts.len() {
@@ -186,7 +184,6 @@ impl HostFrames {
         own_text(text, |hash| frame.binary_search(&hash).is_ok())
     }
 
-    /// How many hosts have one.
     pub(crate) fn hosts(&self) -> u64 {
         self.0.len() as u64
     }

@@ -1,23 +1,11 @@
-//! Pairs proposed by parts of their sketches, where fingerprints propose too many.
+//! Proposes pairs that agree in a band of their sketches, where fingerprints propose too many.
 //!
-//! In a large corpus the fingerprints of quite different pages lie within a few bits of each other
-//! by chance: words that every page has weigh most. Their pairs grow with the square of the pages,
-//! and next to none is confirmed. A sketch is cut into *bands* of [`BITS`] bits instead, and pages
-//! that agree in a whole band are candidates. Two pages of similarity J agree in a bit with
-//! probability (1 + J) / 2, so J = 0.84 is proposed by one of the 42 bands with probability 0.998 and
-//! J = 0.9 with 0.99999, while pages with nothing in common share a bucket once in 400,000 times.
-//!
-//! # What it promises
-//!
-//! Pairs depend on the pages alone; a pair comes once for every band in which it agrees. Work is
-//! linear in pages: where more than [`MANY`] pages agree in a band, each is proposed to [`SOME`] of
-//! them only, its neighbours in the order of the corpus, and in other bands to others. Pairs by chance, of which a
-//! page has more with every doubling of the corpus, are dropped where they are found: each entry carries most of
-//! its fingerprint.
-//!
-//! # What it does not know
-//!
-//! Similarities: whoever asks for candidates judges them.
+//! In a large corpus fingerprints of unrelated pages are close by chance, and their pairs grow with its square. A
+//! sketch is cut into bands of [`BITS`] bits; two pages of similarity J agree in a bit with probability (1 + J) /
+//! 2, so J = 0.84 shares one of 42 bands with probability 0.998, J = 0.9 with 0.99999, and unrelated pages share a
+//! bucket once in 400,000 times. Guarantees pairs that depend on the pages alone, in linear work: where more than
+//! [`MANY`] pages agree, each is proposed to [`SOME`] of them. Chance pairs are dropped by most of the fingerprint,
+//! which each entry carries. Does not confirm.
 //!
 //! Source: Broder's and Charikar's banding of sketches, on one-bit minima (Li and König 2010).
 
@@ -46,7 +34,6 @@ const TOGETHER: usize = 1 << 14;
 /// With less than this chance of being proposed a pair is not left to bands.
 const LEAST_CHANCE: f64 = 0.95;
 
-/// How many bands a sketch has.
 const BANDS: usize = size_of::<Sketch>() / BYTES;
 
 /// The chance that a pair of this similarity is proposed.
@@ -73,7 +60,7 @@ fn part(sketch: &Sketch, band: usize) -> u64 {
 }
 
 /// What must agree, in 40 bits. Where products of a shop agree in a band, only those with one own text are worth
-/// comparing: `own` is by what it meets others in this band.
+/// comparing: `own` is the key of its own text's bucket in this band.
 pub(crate) fn key(sketch: &Sketch, own: u64, band: usize) -> u64 {
     part(sketch, band) << 16 | own
 }

@@ -1,19 +1,13 @@
-//! Dense clusters: many pages that are nearly one, led by their best.
+//! Thins out dense clusters: many pages that are nearly one, each represented by its best page.
 //!
-//! Pages share a key: first by the whole fingerprint, where [`TWINS`] or more come together, then, where 64 do, by
-//! 16 bits of the sketch, eight times with other bits. Two pages of similarity J agree in such
-//! a key with probability ((1 + J) / 2)^16, which is 0.19 at J = 0.8 and 0.85 at 0.98, so of a dense cluster
-//! hardly anything is left after eight passes. Among millions of collisions 64 would share one by chance:
-//! keys grow with the number of pages, by a bit for every doubling beyond a million. Those who share a key choose the best page as
-//! representative; who matches it becomes its member, and the others choose again, a few times.
+//! Pages share a key: first the whole fingerprint, where [`TWINS`] or more share it, then, where 64 do, 16 bits of
+//! the sketch, [`PASSES`] times with other bits (one more bit per doubling beyond a million pages). Similarity J
+//! shares such a key with probability ((1 + J) / 2)^16: 0.19 at 0.8, 0.85 at 0.98. Pages of a key choose the best
+//! as representative; those that match it become its members, the rest choose again.
 //!
-//! # What it promises
-//!
-//! Every member matches its representative, and the representative wins over it. The work is bounded by the number
-//! of pages times a constant: [`PASSES`] keys, [`ROUNDS`] representatives each.
-//!
-//! When many pages share a fingerprint and match no representative they are *collisions*: they are compared with
-//! those of them that they share a part of the sketch with, and with nobody else.
+//! Guarantees that every member matches its representative, which wins over it; work is linear: [`PASSES`] keys,
+//! [`ROUNDS`] representatives each. Pages of one fingerprint that match no representative are *collisions*,
+//! compared only where parts of their sketches agree.
 
 use hapax::fingerprint::Sketch;
 use hapax::group::NearPair;
@@ -63,7 +57,7 @@ impl Member {
     }
 }
 
-/// Pages split into those that lead and those that are led.
+/// Pages split into representatives and members.
 #[derive(Debug, Default)]
 pub(crate) struct Led {
     pub(crate) representatives: Vec<u32>,
@@ -239,7 +233,7 @@ pub(crate) struct Chosen {
 }
 
 /// Chooses the best as representative and takes out who matches it, up to `rounds` times. A last page
-/// that is left alone leads itself.
+/// without a bucket represents itself.
 pub(crate) fn lead(
     cluster: Vec<u32>,
     least: usize,

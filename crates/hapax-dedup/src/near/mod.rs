@@ -1,4 +1,4 @@
-//! Near-duplicates: proposed by fingerprints, confirmed by sketches.
+//! Finds near-duplicates: fingerprints propose pairs, sketches confirm them.
 //!
 //! ```text
 //!   representatives --thin out dense clusters--> representatives --join within k--> candidates --confirm--> pairs
@@ -6,22 +6,14 @@
 //!                            +--> members: each confirmed with its representative
 //! ```
 //!
-//! A *dense cluster* is a large number of pages that are nearly one: a template with another number in each.
-//! All their pairs would be quadratic. The best page of a dense cluster leads it, the others are
-//! compared with the representative only, and are no longer proposed to anyone. *Saturation* is the same with texts
-//! that are not alike: where it is predicted to cost less, sketches propose ([`bands`](mod@bands)) instead of
-//! fingerprints, or, where they cannot, fewer bits may differ ([`saturation`](mod@saturation)).
+//! A *dense cluster* is a large number of nearly equal pages, such as a template with another number in each; its
+//! best page represents it, and the members are proposed to nobody else. Under *saturation*, many close
+//! fingerprints with different texts, sketches propose instead ([`bands`](mod@bands)), or fewer bits may differ
+//! ([`saturation`](mod@saturation)).
 //!
-//! # What it promises
-//!
-//! Every pair it reports is within the bound and confirmed. Of pages that are in no dense cluster and no saturation
-//! it reports every such pair. The result depends on the set of pages, not on threads.
-//! [`Matcher::compared`] says how many sketches were compared.
-//!
-//! # What it does not know
-//!
-//! Which copy stays; members whose representative does not stay are looked at again by
-//! [`decide`](mod@crate::decide).
+//! Guarantees that every reported pair is within the bound and confirmed, and, outside dense clusters and
+//! saturation, that every such pair is reported. The result depends on the set of pages, not on threads. Does not
+//! choose the kept page: [`decide`](mod@crate::decide) does.
 
 pub(crate) mod bands;
 pub(crate) mod dense;
@@ -45,7 +37,6 @@ use crate::facts::FactTable;
 use crate::pages::Pages;
 use saturation::Proposal;
 
-/// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     /// Confirmed pairs of representatives.
@@ -257,7 +248,6 @@ fn keep_most_similar(pairs: &mut Vec<NearPair>) {
 /// What comparing candidates found.
 #[derive(Debug, Default)]
 struct Compared {
-    /// How many.
     pairs: u64,
     confirmed: Vec<NearPair>,
     /// The most similar, and some others.

@@ -1,21 +1,13 @@
-//! Who proposes pairs: fingerprints, or, in saturation, somebody else.
+//! Chooses whether fingerprints or sketches propose pairs.
 //!
-//! In a large corpus, and around a short template that is filled with other words in each page, thousands of fingerprints
-//! lie within a few bits of each other whose texts are not alike. Their pairs grow with the square of the pages. A sample of
-//! pages is compared with all pages; by what it foretells, the way that costs less is taken:
+//! Close fingerprints of unrelated texts, in a large corpus or around a short template, make pairs that grow with
+//! its square. A sample predicts the cost of each way, and the cheaper one is taken: fingerprints miss nothing and
+//! may cost half as much again, up to [`BUDGET`] pairs a page; [`bands`](mod@super::bands), where they are sure
+//! enough at the least similarity; otherwise *saturated* pages are compared within fewer bits, and the caller
+//! reports how many.
 //!
-//! - fingerprints propose every pair within the bound. Nothing is missed, so they may cost half as much again;
-//! - sketches propose by [`bands`](mod@super::bands), where these are sure enough at the least similarity;
-//! - where bands are not, pages around the sample's dense places are *saturated* and compared within fewer bits, as
-//!   many as [`BUDGET`] allows. Fewer of their near-duplicates are found then; the caller says how many pages that
-//!   concerns.
-//!
-//! Fingerprints propose [`BUDGET`] pairs a page at most.
-//!
-//! # What it promises
-//!
-//! Work linear in pages: [`SAMPLE`] distances each. Few pages are never saturated. The choice depends on the set of
-//! fingerprints alone, not on the machine: costs are constants that were measured once.
+//! Guarantees linear work, [`SAMPLE`] distances a page. Small corpora are never saturated. The choice depends on
+//! the fingerprints alone: costs are constants, measured once.
 
 use hapax::fingerprint::MaxDistance;
 use hapax::hamming::Kernel;

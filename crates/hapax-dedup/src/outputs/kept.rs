@@ -76,7 +76,6 @@ impl<'f> KeptFiles<'f> {
         Ok(self.open.add(piece)?)
     }
 
-    /// The names of all files.
     pub(crate) fn finish(self) -> Result<Vec<String>, Error> {
         self.open.finish()?;
         Ok(self.names)

@@ -54,7 +54,7 @@ pub struct Summary {
     pub framed_hosts: u64,
     /// Documents with so little text that only exact copies of them are found.
     pub too_short: u64,
-    /// Documents that hide more text than they show: judged by what they show.
+    /// Documents that hide more text than they show: compared by what they show.
     #[serde(default)]
     pub hides_most: u64,
     /// Documents with text but without words.
@@ -86,11 +86,9 @@ pub struct Summary {
     pub saturated_within: Option<u32>,
     /// Or the chance of finding a partner at the least similarity, where sketches proposed.
     pub saturated_chance: Option<f64>,
-    /// What was asked for.
     pub settings: Settings,
 }
 
-/// What was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Name and digest of the recipe.

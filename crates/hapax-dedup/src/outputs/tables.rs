@@ -1,4 +1,4 @@
-//! `groups.parquet`: a row for every record; `removed.parquet`: one for every document that went.
+//! Writes `groups.parquet`, a row for every record, and `removed.parquet`, a row for every removed document.
 //!
 //! | column | holds |
 //! |---|---|

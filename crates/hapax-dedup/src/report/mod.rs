@@ -1,12 +1,8 @@
-//! `report.html`: what was found, to look at.
+//! Writes `report.html`: one file that fetches nothing, with style, script and pictures inside. Everything that
+//! comes from documents is escaped.
 //!
-//! One file that fetches nothing: style, script and pictures are inside. Everything that comes from
-//! documents is escaped.
-//!
-//! # Reading order
-//!
-//! [`page`] puts the sections together; `origins` counts hosts, `groups` lists the largest
-//! groups, `examples` shows pairs side by side, `frames` what pages of a host share, `passed` lists records that are not documents.
+//! [`page`] assembles the sections; `origins` counts hosts, `groups` lists the largest groups, `examples` shows
+//! pairs side by side, `frames` what pages of a host share, `passed` the records that are not documents.
 
 pub(crate) mod examples;
 mod frames;

@@ -46,7 +46,6 @@ pub struct Applied {
     pub near: u64,
     /// The decision, as it was given.
     pub decided: String,
-    /// The inputs as they were given.
     pub inputs: Vec<String>,
     pub shard: Option<String>,
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! One corpus, cleaned by several processes that share nothing but files.
+//! Cleans one corpus with several processes that share nothing but files.
 //!
 //! ```text
 //!   shard 0 --fingerprint--> signatures --+                   +--apply--> kept documents of shard 0
@@ -6,9 +6,9 @@
 //!   ...                                   |                   |
 //! ```
 //!
-//! Tables, signatures and kept documents, put together in the order of the shards, are byte for byte what one process
-//! writes ([`dedup`](crate::dedup())); of tables, the rows are. Shards may be read in any order and more than once. Exact
-//! confirmation needs texts, which the deciding process does not have, and is refused.
+//! Guarantees that kept documents and signatures, concatenated in the order of the shards, are byte for byte those
+//! of one process ([`dedup`](crate::dedup())), and the rows of tables too. Shards may be read in any order and more
+//! than once. Does not handle exact confirmation, which needs texts: it is refused.
 
 mod apply;
 mod decide;

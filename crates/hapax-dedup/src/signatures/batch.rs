@@ -1,4 +1,5 @@
-//! A batch of signatures as bytes.
+//! Encodes a batch of signatures as bytes. A text is its length in 4 bytes and UTF-8; an optional value is a 0, or
+//! a 1 and its bytes.
 //!
 //! | field | bytes |
 //! |---|---|
@@ -12,8 +13,6 @@
 //! | of a checkpoint: which piece of its part the batch was, from and to | none or 8, 8 |
 //! | - records that were passed over, by reason | 8 each |
 //! | - of each page the number of its pieces; for each: hash, words | 4; 4, 1 |
-//!
-//! A text is its length in 4 bytes and UTF-8; something that may be missing is a 0, or a 1 and its bytes.
 
 use std::ops::Range;
 

@@ -1,8 +1,11 @@
-//! What is remembered of pages, in a file.
+//! Keeps signatures of pages in a file: `kept.signatures` for the next crawl, the checkpoint of an interrupted job,
+//! the signatures of a shard.
 //!
-//! Three uses: `kept.signatures` beside the kept documents, for the next crawl to be compared with; the
-//! checkpoint from which an interrupted job goes on; and the signatures of a shard, for one process to decide about
-//! all of them.
+//! Numbers are little-endian. A checksum is the first 8 bytes of the BLAKE3 hash of the bytes between the length
+//! and it. [`batch`] specifies a batch; in a shard's file, [`records`] follow each. The magic `HAPAXIMP` keeps the
+//! format's first name.
+//!
+//! Guarantees that any bytes end in batches or an error, in memory bounded by the file.
 //!
 //! ```text
 //!   "HAPAXIMP"  version u32  length u32  header (JSON)  checksum
@@ -10,13 +13,6 @@
 //!   length u32  batch  checksum
 //!   ...
 //! ```
-//!
-//! Numbers are little-endian. A checksum is the first 8 bytes of the BLAKE3 hash of what stands between the
-//! length and it. A batch is what [`batch`] says; of a shard, each is followed by what [`records`] says.
-//!
-//! # What it promises
-//!
-//! Whatever the bytes are, reading ends in batches or an error, in memory bounded by the file.
 
 mod batch;
 pub(crate) mod checkpoint;

@@ -1,4 +1,5 @@
-//! What tables say about the records of a batch beyond its pages, as bytes.
+//! Encodes what tables say about the records of a batch beyond its pages. Facts are in the batch and come in the
+//! same order.
 //!
 //! | field | bytes |
 //! |---|---|
@@ -6,8 +7,6 @@
 //! | number of other records; for each: documents before it, kind (0 fact, 1 in a file, 2 in a named file) | 4; 4, 1 |
 //! | - unless a fact: file, reason for passing it over, the same in words | 4 or text, 1, text |
 //! | - unless a fact: name, number in the file | 1 or 1 and text, 1 or 1 and 8 |
-//!
-//! Facts are in the batch and come in the same order.
 
 use std::borrow::Cow;
 
@@ -16,7 +15,6 @@ use hapax_corpus::{Entry, FileId, Place};
 use super::batch::{Cursor, put_text};
 use crate::passed_over::{PassedOver, PassedRecord};
 
-/// The records of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BatchRecords {
     /// File and number of every document.

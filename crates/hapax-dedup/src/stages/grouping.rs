@@ -20,7 +20,6 @@ use crate::error::Error;
 pub struct NamedPair {
     pub a: String,
     pub b: String,
-    /// Bits between them.
     pub distance: u8,
     /// Similarity, if it is known.
     pub similarity: Option<f32>,

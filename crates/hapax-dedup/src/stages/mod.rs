@@ -34,7 +34,6 @@ pub enum LinesError {
     Bad {
         /// From 1.
         line: u64,
-        /// What was expected.
         what: String,
     },
     /// Fingerprints of two recipes.
@@ -50,10 +49,7 @@ pub enum LinesError {
     },
     /// A file that is not what it should be.
     #[error("{what}")]
-    Table {
-        /// What is wrong with it.
-        what: String,
-    },
+    Table { what: String },
     /// A `.hpx` file that cannot be read.
     #[error(transparent)]
     Stored(#[from] hapax_corpus::hpx::HpxError),

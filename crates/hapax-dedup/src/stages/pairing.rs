@@ -1,12 +1,9 @@
-//! All near pairs among fingerprints.
+//! Finds all near pairs among fingerprints.
 //!
-//! Where contents are known, exact copies are paired with the first of them, which stands for all.
-//! Other documents that share a fingerprint are paired with each other while they are few; of [`FEW`] or more
-//! each is paired with the first, so that a page copied a million times is a million pairs and
-//! not half a million million. The same goes for documents near them.
-//!
-//! Apart from that these are all pairs, which are quadratic where thousands of documents are near each
-//! other; the whole job knows how to avoid that, this stage does not.
+//! Exact copies, where contents are known, are paired with the first of them, which stands for all. [`FEW`] or more
+//! other documents of one fingerprint are each paired with the first, so a page copied a million times is a million
+//! pairs. Does not handle dense clusters: thousands of distinct fingerprints near each other give quadratic pairs;
+//! `hapax dedup` avoids that.
 
 use hapax::fingerprint::ContentHash;
 use hapax::join::{Executor, PairOptions, Record, pairs};
@@ -25,7 +22,6 @@ pub struct Pair {
     /// The earlier one.
     pub a: u32,
     pub b: u32,
-    /// Bits between them.
     pub distance: u8,
     /// Estimated similarity, where there are sketches.
     pub similarity: Option<f32>,

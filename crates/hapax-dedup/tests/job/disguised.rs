@@ -1,7 +1,7 @@
 //! Pages that hide another one's text do not remove it, and copies whose words only look the same go.
 //!
 //! Each attack is tried on every victim, and against a reader that takes the markup's words as they are written: what
-//! works there and not here is what judging by what a reader sees is good for.
+//! works there and not here is what comparing the text that a reader sees prevents.
 
 use std::collections::BTreeSet;
 

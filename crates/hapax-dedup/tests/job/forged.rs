@@ -62,7 +62,7 @@ fn a_forgery_has_the_victim_s_public_signature_and_none_of_its_words() {
     assert!(words(&text).is_disjoint(&words(&forgery)));
 }
 
-/// Comparing sizes would not tell it from the victim.
+/// Comparing sizes would not distinguish it from the victim.
 #[test]
 fn a_forgery_can_be_as_long_as_its_victim() {
     for i in 0..VICTIMS {

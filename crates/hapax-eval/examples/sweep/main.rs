@@ -1,12 +1,11 @@
-//! What else could decide: weights of words, a bound on lengths, rules of grouping; and where errors are.
+//! Measures alternatives to the defaults: word weights, a bound on lengths, grouping rules; and where errors are.
 //!
 //! ```console
 //! $ cargo run --release -p hapax-eval --example sweep -- --data DIR [--json FILE]
 //! ```
 //!
-//! `DIR/SET/` as for the suite. Everything is compared on pages of different texts: of pages with one text
-//! the first counts. All pairs of fingerprints are compared, one by one, so that nothing but the question at
-//! hand decides. Truth is the exact similarity of every pair at 0.5 and above.
+//! `DIR/SET/` is as for the suite. Of pages with one text the first counts. All pairs of fingerprints are compared,
+//! so that nothing but the question at hand decides. Truth is the exact similarity of every pair at 0.5 and above.
 
 #![allow(
     clippy::print_stdout,
@@ -154,7 +153,7 @@ fn kinds(set: &Set) -> Value {
     Value::Array(rows)
 }
 
-/// The same article on other sites: can weights by host tell it from its neighbours?
+/// The same article on other sites: can weights by host separate it from its neighbours?
 fn syndication(data: &std::path::Path, recipe: &Recipe) -> Result<Value> {
     println!("\nsyndication: best F1 of the fingerprint alone, by weights");
     let set = Set::read(data, "syndication", recipe)?;

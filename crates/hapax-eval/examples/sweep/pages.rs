@@ -246,7 +246,6 @@ impl Set {
     }
 }
 
-/// Some of all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     some: u64,

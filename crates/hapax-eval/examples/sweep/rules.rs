@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::pages::{Set, Share};
 
-/// For each page the one that leads its group, and for whom it goes.
+/// For each page the representative of its group, and the page it is removed for.
 struct Groups {
-    leader: Vec<u32>,
+    representative: Vec<u32>,
     goes_for: Vec<Option<u32>>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn table(set: &Set) -> Value {
             (Share::default(), Share::default(), Share::default(), Share::default());
         for &(a, b, _) in set.truth.iter().filter(|it| it.2 >= 0.9) {
             let (a, b) = (a as usize, b as usize);
-            found.add(groups.leader[a] == groups.leader[b]);
+            found.add(groups.representative[a] == groups.representative[b]);
             resolved.add(groups.goes_for[a].is_some() || groups.goes_for[b].is_some());
         }
         for (page, winner) in groups.goes_for.iter().enumerate() {
@@ -45,8 +45,8 @@ pub(crate) fn table(set: &Set) -> Value {
             }
         }
         let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (page, leader) in groups.leader.iter().enumerate() {
-            members.entry(*leader).or_default().push(page as u32);
+        for (page, representative) in groups.representative.iter().enumerate() {
+            members.entry(*representative).or_default().push(page as u32);
         }
         let largest = members.values().map(Vec::len).max().unwrap_or(0);
         for group in members.values().filter(|it| it.len() > 1) {
@@ -78,40 +78,49 @@ fn partners(set: &Set) -> Vec<Vec<u32>> {
 }
 
 fn closure(partners: &[Vec<u32>]) -> Groups {
-    let mut leader: Vec<u32> = (0..partners.len() as u32).collect();
+    let mut representative: Vec<u32> = (0..partners.len() as u32).collect();
     let mut seen = vec![false; partners.len()];
     for first in 0..partners.len() {
         let mut open = vec![first as u32];
         while let Some(page) = open.pop() {
             if !std::mem::replace(&mut seen[page as usize], true) {
-                leader[page as usize] = first as u32;
+                representative[page as usize] = first as u32;
                 open.extend(&partners[page as usize]);
             }
         }
     }
-    led(leader)
+    represented_by(representative)
 }
 
-/// Everyone but the leader goes.
-fn led(leader: Vec<u32>) -> Groups {
-    let goes_for =
-        leader.iter().enumerate().map(|(page, &it)| (it != page as u32).then_some(it)).collect();
-    Groups { leader, goes_for }
+/// Everyone but the representative is removed.
+fn represented_by(representative: Vec<u32>) -> Groups {
+    let goes_for = representative
+        .iter()
+        .enumerate()
+        .map(|(page, &it)| (it != page as u32).then_some(it))
+        .collect();
+    Groups { representative, goes_for }
 }
 
 fn star(partners: &[Vec<u32>]) -> Groups {
     let mut order: Vec<u32> = (0..partners.len() as u32).collect();
     order.sort_by_key(|&page| (std::cmp::Reverse(partners[page as usize].len()), page));
-    let mut leader: Vec<Option<u32>> = vec![None; partners.len()];
+    let mut representative: Vec<Option<u32>> = vec![None; partners.len()];
     for centre in order {
-        if leader[centre as usize].is_none() {
-            leader[centre as usize] = Some(centre);
+        if representative[centre as usize].is_none() {
+            representative[centre as usize] = Some(centre);
             for &page in &partners[centre as usize] {
-                leader[page as usize].get_or_insert(centre);
+                representative[page as usize].get_or_insert(centre);
             }
         }
     }
-    led(leader.into_iter().enumerate().map(|(page, it)| it.unwrap_or(page as u32)).collect())
+    represented_by(
+        representative
+            .into_iter()
+            .enumerate()
+            .map(|(page, it)| it.unwrap_or(page as u32))
+            .collect(),
+    )
 }
 
 fn community(partners: &[Vec<u32>]) -> Groups {
@@ -136,21 +145,21 @@ fn community(partners: &[Vec<u32>]) -> Groups {
             break;
         }
     }
-    // A name is that of some page; the first page that has it leads.
+    // A name is that of some page; the first page that has it represents the group.
     let mut first: BTreeMap<u32, u32> = BTreeMap::new();
     for (page, name) in name.iter().enumerate() {
         first.entry(*name).or_insert(page as u32);
     }
-    led(name.iter().map(|name| first[name]).collect())
+    represented_by(name.iter().map(|name| first[name]).collect())
 }
 
 /// In the order of pages: the first stays; a page goes for the first that stays and is its partner.
 fn verified(partners: &[Vec<u32>]) -> Groups {
-    let leader = closure(partners).leader;
+    let representative = closure(partners).representative;
     let mut goes_for: Vec<Option<u32>> = vec![None; partners.len()];
     for page in 0..partners.len() {
         let earlier = partners[page].iter().copied().filter(|&it| (it as usize) < page);
         goes_for[page] = earlier.filter(|&it| goes_for[it as usize].is_none()).min();
     }
-    Groups { leader, goes_for }
+    Groups { representative, goes_for }
 }

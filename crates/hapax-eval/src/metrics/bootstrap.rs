@@ -1,12 +1,9 @@
-//! How far could chance have moved a score?
+//! Confidence intervals of scores by the bootstrap.
 //!
-//! Pairs are not independent: one page with 278 copies makes 38,503 of them. So whole *blocks* are drawn
-//! again, each with everything it holds, where a block is a set of documents that are connected by truth
-//! or prediction. The interval runs from the 2.5th to the 97.5th of 100 percentiles of the scores of
-//! [`ROUNDS`] draws. A score of exactly 1 over n blocks has no spread to resample; its lower end is then
-//! `1 - 3 / n`, the rule of three, and likewise for 0.
-//!
-//! The draws depend on nothing but the blocks: the same data give the same interval.
+//! Pairs are not independent: one page with 278 copies makes 38,503. So *blocks* are resampled whole, sets of
+//! documents connected by truth or prediction. The interval is the 2.5th to 97.5th percentile of [`ROUNDS`] draws.
+//! A score of exactly 1 over n blocks has no spread; its lower end is `1 - 3 / n`, the rule of three, and likewise
+//! for 0. The same data give the same interval.
 //!
 //! Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 13.
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Score;
 use super::bootstrap::{self, Sums};
 
-/// How pairs were judged.
+/// Counts of correct and wrong answers about pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Duplicates, and said to be.

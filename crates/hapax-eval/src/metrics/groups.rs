@@ -61,7 +61,7 @@ impl GroupScores {
                 let sums = to.entry(block).or_default();
                 sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
             };
-            // Half of every document's partners: each pair is met twice.
+            // Half of every document's partners: each pair is counted twice.
             let half = |size: u64| (size - 1) as f64 / 2.0;
             add(&mut rand, [half(both), half(p), half(t), 1.0]);
             add(&mut precision, [both as f64 / p as f64, 1.0, 0.0, 0.0]);

@@ -1,11 +1,6 @@
-//! Curves and bars, as SVG.
+//! Draws the curves and bars of an evaluation as SVG.
 //!
-//! Precision by recall for each distance, how far pairs are apart, what was found by exact similarity, and
-//! Sood's figure.
-//!
-//! # What it does not know
-//!
-//! How the numbers came about.
+//! Precision by recall for each distance, distances of pairs, what was found by exact similarity, and Sood's figure.
 
 use hapax_report::escape;
 use hapax_report::frame::{Frame, TOP, ticks};

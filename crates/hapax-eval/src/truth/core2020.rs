@@ -1,13 +1,11 @@
-//! The CORE deduplication dataset of 2020: 100,000 scholarly documents with their duplicates.
+//! Reads the CORE deduplication dataset of 2020: 100,000 scholarly documents with their duplicates.
 //!
-//! A JSON object a line. `core_id` names the document, `labelled_duplicates` lists the ids of all its
-//! duplicates (empty or absent for none), `processed_title` and `processed_abstract` are its text, or
-//! `original_title` and `original_abstract` where those are missing. The benchmark counts a document as
-//! right when the predicted set of duplicates is the labelled one.
+//! One JSON object a line. `core_id` names the document, `labelled_duplicates` lists its duplicates (empty or
+//! absent for none), `processed_title` and `processed_abstract` are its text, or `original_title` and
+//! `original_abstract`. A document is correct when the predicted set of duplicates is the labelled one.
 //!
-//! Source: Gyawali, Anastasiou and Knoth, "Deduplication of Scholarly Documents using Locality
-//! Sensitive Hashing and Word Embeddings", LREC 2020; layout as in the published file
-//! `core_2020-05-10_deduplication`.
+//! Source: Gyawali, Anastasiou and Knoth, "Deduplication of Scholarly Documents using Locality Sensitive Hashing
+//! and Word Embeddings", LREC 2020; layout as in the published file `core_2020-05-10_deduplication`.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,13 +1,8 @@
-//! Labels that a crawl brings with it: no person and no text similarity made them.
+//! Labels that a crawl brings with it: `canonical`, a crawled page that another page names as its canonical
+//! address, and `url_alias`, addresses that differ in scheme, `www.`, fragment, trailing slash or index file only.
 //!
-//! - `canonical`: a page names another as its canonical address, and that one was crawled too;
-//! - `url_alias`: two addresses that differ in scheme, `www.`, fragment, a trailing slash or an index
-//!   file only.
-//!
-//! They are right most of the time and no more: a canonical link can be a mistake, and a page may change
-//! between two fetches. Read a share below one as a question, not as an error.
-//!
-//! Redirects and revisits are not labels: the job follows them, so they would always be right.
+//! They can be wrong: a canonical link may be a mistake, and a page may change between two fetches. Redirects and
+//! revisits are not labels: the job follows them, so they would always be right.
 
 use std::collections::BTreeMap;
 

@@ -45,7 +45,7 @@ pub const NEGATIVE: [&str; 10] = [
 pub struct Meaning {
     /// Labels of duplicates.
     pub positive: Vec<String>,
-    /// Labels of others. A label in neither is reported and not judged.
+    /// Labels of others. A label in neither is reported and not counted.
     pub negative: Vec<String>,
 }
 

@@ -1,12 +1,8 @@
-//! What is known to be right: labelled pairs, graded pairs, groups, or lists of duplicates.
+//! Reads ground truth: labelled pairs, graded pairs, groups, or lists of duplicates.
 //!
-//! Tables are lines of tab-separated fields with a header, packed or not. [`core2020`] and
-//! [`news_copy`] read the layouts of two public benchmarks, [`free`] finds labels that a crawl brings
-//! with it, and [`known`] turns ids into positions of a corpus.
-//!
-//! # What this module does not know
-//!
-//! What was predicted.
+//! Tables are lines of tab-separated fields with a header, packed or not. [`core2020`] and [`news_copy`] read two
+//! public benchmarks, [`free`] finds labels that a crawl brings with it, [`known`] turns ids into positions of a
+//! corpus. Does not know predictions.
 
 pub mod core2020;
 pub mod free;

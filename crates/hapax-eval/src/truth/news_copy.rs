@@ -1,13 +1,11 @@
-//! NEWS-COPY: articles of historical newspapers, most of them reprinted by others.
+//! Reads NEWS-COPY: articles of historical newspapers, most of them reprinted by others.
 //!
-//! The articles are one JSON object: a name for each, and under it an object with `article` and
-//! `headline` (and `id`, `date`, ...). The ground truth is one JSON array of pairs of names; whatever
-//! pairs connect is one group. The form in which others publish it is read too: a JSON object a line
-//! with `article` and `cluster`, which is both. Published scores are adjusted Rand indices, on the text of
-//! `article`; hyphens at line ends are joined as there.
+//! Articles are one JSON object of named objects with `article` and `headline`; the ground truth is an array of
+//! pairs of names, whose connected components are groups. The republished form is read, too: a JSON object a line
+//! with `article` and `cluster`. Published scores are adjusted Rand indices on `article`; hyphens at line ends are
+//! joined as there.
 //!
-//! Source: Silcock, D'Amico-Wong, Yang and Dell, "Noise-Robust De-Duplication at Scale", 2022;
-//! layout as published with it.
+//! Source: Silcock, D'Amico-Wong, Yang and Dell, "Noise-Robust De-Duplication at Scale", 2022; layout as published.
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -25,7 +25,6 @@ pub fn bounds() -> Vec<MaxDistance> {
     BOUNDS.iter().filter_map(|&bits| MaxDistance::new(bits)).collect()
 }
 
-/// Table I.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DuplicatesByRank {
     /// The bounds, one for each entry of the lists below.

@@ -1,4 +1,7 @@
-//! The folder of a job: results of the last run, and what the next one needs to know.
+//! The folder of a job: results of the last run, and what the next one needs.
+//!
+//! Guarantees that files are made in a hidden folder and moved into place when all are complete, `state.json` last,
+//! and that only one job runs at a time.
 //!
 //! | file | holds |
 //! |---|---|
@@ -9,11 +12,6 @@
 //! | `ledger.bin` | what queries found, for the next run |
 //! | `state.json` | which index, which run, and what was done to the duplicates |
 //! | `pending.json` | only while an index is changed: what may be out or marked |
-//!
-//! # What it promises
-//!
-//! Files are made in a hidden folder and moved into place when all are complete, `state.json`
-//! last. One job at a time.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -27,9 +25,7 @@ use super::record;
 
 /// The last file to appear.
 pub const STATE: &str = "state.json";
-/// The duplicates.
 pub const RECORD: &str = "removed.parquet";
-/// What queries found.
 pub const LEDGER: &str = "ledger.bin";
 const PENDING: &str = "pending.json";
 const WORK: &str = ".hapax-work";
@@ -48,7 +44,6 @@ pub struct LastRun {
     pub run: u64,
     /// What was done to the duplicates; nothing after they were restored.
     pub effect: Option<Effect>,
-    /// How many there are.
     pub duplicates: u64,
 }
 
@@ -84,10 +79,8 @@ pub enum FolderError {
     /// Nothing to undo or go on with.
     #[error("{path} is not a folder of query-dedup: it has no {STATE}")]
     NoState { path: String },
-    /// Another job is at work.
     #[error("another query-dedup is writing to {path}")]
     Busy { path: String },
-    /// Made for something else.
     #[error("{path} belongs to the index {of}, not to {given}: name another folder")]
     OtherIndex {
         path: String,
@@ -101,12 +94,7 @@ pub enum FolderError {
     Damaged { path: String, why: String },
     /// The operating system said no.
     #[error("cannot {action} {path}")]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        path: String,
-        source: io::Error,
-    },
+    Io { action: &'static str, path: String, source: io::Error },
 }
 
 impl FolderError {

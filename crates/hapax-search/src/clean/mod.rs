@@ -6,21 +6,10 @@
 //!                              pending.json --+--> index changed --> files in place
 //! ```
 //!
-//! A run again sees the index as if the earlier run with the same folder had removed nothing, so
-//! that its outcome is that of a run from scratch.
-//!
-//! # What it promises
-//!
-//! A document is in one of two states, whatever is killed and when: out, or in. What may be out
-//! because of a folder is always named in the folder, in its record or in `pending.json`, so that a
-//! run again, or [`undo`], brings every document where it belongs. Restoring comes before removing:
-//! no group is ever without all of its members.
-//!
-//! # Reading order
-//!
-//! [`run`](run()) is the plan, `effect` changes the index, [`folder`] is what is kept, [`record`]
-//! and [`summary`] are its tables and numbers, [`figures`] the paper's table and figures, `report`
-//! the page.
+//! A repeated run sees the index as if the earlier run with the same folder had removed nothing, so its outcome is
+//! that of a run from scratch. Guarantees that, whenever the process is killed, a document is either out or in, and
+//! every document that may be out is named in the folder's record or in `pending.json`, so that another run or
+//! [`undo`] restores it. Restoring comes before removing: no group ever loses all its members.
 
 mod effect;
 pub mod figures;

@@ -1,4 +1,4 @@
-//! `removed.parquet` and `queries.parquet`.
+//! Writes `removed.parquet` and `queries.parquet`.
 //!
 //! | column of `removed.parquet` | holds |
 //! |---|---|

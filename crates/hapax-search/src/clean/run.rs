@@ -47,17 +47,15 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
-    /// The most frequent.
     #[default]
     Frequency,
     /// Those that bring the most documents not examined yet, weighed by frequency.
     Overlap,
 }
 
-/// What is asked of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How results are judged.
+    /// How strictly results are compared.
     pub policy: Policy,
     /// How queries are processed.
     pub mode: Mode,
@@ -78,28 +76,22 @@ pub struct Settings {
     pub index_name: String,
 }
 
-/// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Looking at results to choose queries.
     Choosing,
-    /// Processing queries.
     Asking,
     /// Processing them the other way.
     Comparing,
-    /// Changing the index.
     Changing,
 }
 
-/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// What was found.
     pub summary: Summary,
     pub run: Run,
 }
 
-/// A run taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
     /// Documents that are found again.
@@ -108,11 +100,9 @@ pub struct Undone {
     pub unmarked: u64,
 }
 
-/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError<E: std::error::Error + 'static> {
-    /// Nothing to process.
     #[error("the log has no query: nothing is left of its {rows} rows")]
     NoQueries {
         /// Rows that were read.
@@ -129,7 +119,6 @@ pub enum RunError<E: std::error::Error + 'static> {
         path: String,
         /// The recipe of the last run.
         before: String,
-        /// The recipe of the index.
         now: String,
     },
     /// The ledger cannot be used.

@@ -12,20 +12,17 @@ use crate::job::difference::Difference;
 use crate::job::{Outcome, Ranked};
 use crate::log::Counted;
 
-/// What was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// The recipe of the fingerprints in the index.
     pub recipe: String,
     /// How queries were processed.
     pub mode: Mode,
-    /// How they were chosen.
     pub choice: Choice,
     /// What happens to duplicates; nothing in a dry run.
     pub effect: Option<Effect>,
     /// What became of the rows of the log.
     pub log: LogCounts,
-    /// Queries processed.
     pub queries: u64,
     pub without_results: u64,
     /// Results looked at, over all queries.
@@ -58,13 +55,10 @@ pub struct LogCounts {
     pub bad: u64,
     /// Nothing left after normalisation.
     pub empty: u64,
-    /// Longer than allowed.
     pub too_long: u64,
     /// Repetitions within a session.
     pub repeated: u64,
-    /// Rows of robots.
     pub robots: u64,
-    /// Different queries.
     pub distinct: u64,
 }
 
@@ -76,10 +70,8 @@ impl LogCounts {
     }
 }
 
-/// What the run took.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Run {
-    /// Threads that were used.
     pub threads: usize,
     /// Queries for which nothing had changed since the last run.
     pub known: u64,

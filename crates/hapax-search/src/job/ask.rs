@@ -51,7 +51,6 @@ impl<'a, E: Engine> Asking<'a, E> {
         Self { engine, options }
     }
 
-    /// Asks the engine.
     pub(super) fn retrieve<'q>(
         &self,
         asked: &'q Ranked,

@@ -9,21 +9,17 @@ use serde::Serialize;
 
 use super::Removal;
 
-/// Two outcomes compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Removed by both.
     pub both: u64,
     /// Removed by both, in favour of different documents.
     pub other_winner: u64,
-    /// Removed one by one only.
     pub only_one_by_one: u64,
     /// Removed all at once only.
     pub only_all_at_once: u64,
 }
 
 impl Difference {
-    /// Compares removals.
     pub fn between(one_by_one: &[Removal], all_at_once: &[Removal]) -> Self {
         let by_name: BTreeMap<&str, &str> =
             one_by_one.iter().map(|it| (it.name.as_str(), it.winner.as_str())).collect();

@@ -1,14 +1,9 @@
-//! What queries found the last time, so that only changed ones are processed again.
+//! Remembers what queries found, so that only changed ones are processed again.
 //!
-//! The marks of a query depend on its text, on how it is judged, and on what is known of each of its
-//! results in their order. All of that goes into a [`Digest`]; where it is the same as in the last
-//! run, the marks are taken from the ledger instead of being worked out. They are kept as places in
-//! the list of results, which is the same list.
-//!
-//! # What it promises
-//!
-//! A run with a ledger has the outcome of one without. A ledger that is damaged or of another
-//! version is refused.
+//! The marks of a query depend on its text, the policy, and what is known of its results in order; all that goes
+//! into a [`Digest`]. With an equal digest the marks are taken from the ledger, as places in the same list of
+//! results. Guarantees the outcome of a run without a ledger. A damaged ledger, or one of another version, is
+//! refused.
 //!
 //! ```text
 //!   magic, number of queries, then for each query:
@@ -33,7 +28,6 @@ pub type Digest = [u8; 16];
 const MAGIC: &[u8; 8] = b"HPXLEDG1";
 const CHECKSUM: usize = 32;
 
-/// What queries found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     entries: BTreeMap<String, (Digest, Vec<Vec<Known>>)>,
@@ -178,7 +172,6 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The digest of a query.
 pub(super) fn digest(
     recipe: &str,
     query: &str,

@@ -1,25 +1,10 @@
-//! All queries of a log: what their results lose.
+//! Finds the duplicates in the results of all queries of a log.
 //!
-//! [`one_by_one`] is the paper's own way: queries in order, each sees what the former left.
-//! [`all_at_once`] is the one it proposes and did not build (section III.C): every query sees the
-//! whole index, what could go is only marked, and one pass decides in the end.
-//!
-//! # What it promises
-//!
-//! - No group loses all of its members: of `all_at_once`, because no document goes for one that
-//!   goes too; of `one_by_one`, because a document that wins and goes later goes for a better one,
-//!   so that following the winners ends at one that stays.
-//! - `all_at_once` gives the same answer for any number of threads, and the same with an earlier
-//!   [`Ledger`] as without.
-//!
-//! # Reading order
-//!
-//! `ask` is one query, `documents` what is known of its results, `resolve` brings the marks of all together, [`ledger`] remembers queries for
-//! the next time, [`difference`] compares the two ways.
-//!
-//! # What this module does not know
-//!
-//! How documents are taken out of an index. It only says which.
+//! [`one_by_one`] is the paper's way: queries in order, each sees what the former left. [`all_at_once`] is the one
+//! it proposes in section III.C: every query sees the whole index, candidates are only marked, and one pass
+//! decides. Guarantees that no group loses all its members, that following winners ends at a kept document, and
+//! that `all_at_once` gives the same answer with any number of threads and with or without an earlier [`Ledger`].
+//! Does not change an index.
 
 mod ask;
 pub mod difference;
@@ -59,37 +44,29 @@ pub struct Mark {
     pub query: u64,
     /// Places of both in the results, from 0.
     pub places: (u32, u32),
-    /// Bits between the two.
     pub distance: u8,
-    /// How alike they are.
     pub similarity: f32,
     /// Bits that were allowed.
     pub within: u8,
 }
 
-/// A document that goes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removal {
     /// The mark that stands.
     pub mark: Mark,
-    /// Name of the document.
     pub name: String,
     /// Its address; empty without one.
     pub url: String,
     /// Name of the one that stays.
     pub winner: String,
-    /// The rule that decided.
     pub rule: &'static str,
-    /// Why the winner stays.
     pub reason: String,
 }
 
-/// What one query found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryOutcome {
     /// Rank of the query, from 1.
     pub rank: u64,
-    /// How many results it has in all.
     pub results: u64,
     /// How many of them were looked at.
     pub examined: u64,
@@ -110,10 +87,8 @@ pub struct QueryOutcome {
     pub sweep_times: Vec<Duration>,
 }
 
-/// What all queries found.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// What each query found.
     pub queries: Vec<QueryOutcome>,
     /// All removals, by name of the document.
     pub removed: Vec<Removal>,
@@ -121,10 +96,9 @@ pub struct Outcome {
     pub sweep: Vec<Vec<Mark>>,
 }
 
-/// How a job is done.
 #[derive(Clone, Debug)]
 pub struct JobOptions<'a> {
-    /// How results are judged.
+    /// How strictly results are compared.
     pub policy: &'a Policy,
     /// Other bounds that are tried beside those of the policy, without consequences.
     pub sweep: Vec<MaxDistance>,
@@ -144,7 +118,7 @@ impl<'a> JobOptions<'a> {
     }
 }
 
-/// A query with its rank in the log, which decides how strictly it is judged.
+/// A query with its rank in the log, which decides how strictly its results are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranked {
     /// From 1.
@@ -157,11 +131,9 @@ pub fn ranked(queries: &[Query]) -> Vec<Ranked> {
     (1..).zip(queries).map(|(rank, query)| Ranked { rank, query: query.clone() }).collect()
 }
 
-/// Why a job failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError<E: std::error::Error> {
-    /// The engine failed.
     #[error("query {rank} (`{query}`) failed in the search engine")]
     Engine {
         /// From 1.

@@ -1,13 +1,8 @@
-//! What all queries marked, brought together.
+//! Combines the marks of all queries into one decision.
 //!
-//! Queries that know nothing of each other may mark a document in favour of one that another query
-//! marks. All marks together are pairs of a set of documents, and those are grouped as any pairs
-//! are: best documents first, and a document goes only for one that it was marked for and that
-//! stays.
-//!
-//! # What it promises
-//!
-//! The answer depends on the set of marks alone. A document that no query marked stays.
+//! Queries may mark a document in favour of one that another query marks. All marks together are pairs, grouped as
+//! any pairs are: best documents first, and a document is removed only for a kept one that it was marked for.
+//! Guarantees an answer that depends on the set of marks alone; an unmarked document stays.
 
 use std::collections::BTreeMap;
 

@@ -1,17 +1,9 @@
-//! What people asked: a search log as queries ranked by how often they were asked.
+//! Ranks the queries of a search log by how often they were asked. [`read`](read::read) understands the layouts.
 //!
-//! [`read`](read::read) understands the usual layouts; what it gives is counted here. A query is
-//! normalised before it is counted: compatibility forms and case are folded, control characters
-//! and repeated spaces become one space. Operators stay, since only the engine knows its own.
-//!
-//! Two kinds of noise can be left out. The same user asking the same again within a session
-//! (paging through results, coming back) counts once; a user who asks more in a day than people
-//! do is a robot and does not count at all.
-//!
-//! # What it promises
-//!
-//! The ranking depends on the rows alone, not on their order: more often first, then by text.
-//! Nothing is dropped without being counted in [`Counted`].
+//! A query is normalised before it is counted: compatibility forms, case, control characters, repeated spaces.
+//! Operators stay. Optionally, the same user's repeats within a session count once, and a user with more queries a
+//! day than people ask is a robot and does not count. Guarantees a ranking that depends on the rows alone: by
+//! count, then by text. Everything dropped is counted in [`Counted`].
 //!
 //! Source: Pi et al. 2009, II.B.
 
@@ -21,10 +13,8 @@ use std::collections::BTreeMap;
 
 use hapax::text::normalize::Normalizer;
 
-/// One row of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// What was typed.
     pub query: String,
     /// How often; 1 if the log does not say.
     pub count: u64,
@@ -34,7 +24,6 @@ pub struct Row {
     pub time: Option<u64>,
 }
 
-/// What is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noise {
     /// The same query of the same user counts once within so many seconds; 0 counts all.
@@ -67,17 +56,14 @@ pub struct Query {
     pub count: u64,
 }
 
-/// What became of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub rows: u64,
     /// Nothing left after normalisation.
     pub empty: u64,
-    /// Longer than allowed.
     pub too_long: u64,
     /// Repetitions within a session.
     pub repeated: u64,
-    /// Rows of robots.
     pub robots: u64,
 }
 
@@ -85,14 +71,12 @@ pub struct Counted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     pub queries: Vec<Query>,
-    /// What became of the rows.
     pub counted: Counted,
 }
 
 const DAY: u64 = 86_400;
 
 impl Log {
-    /// Counts and ranks.
     pub fn of(mut rows: Vec<Row>, noise: &Noise) -> Self {
         let mut counted = Counted { rows: rows.len() as u64, ..Counted::default() };
         let mut normalizer = Normalizer::default();

@@ -1,18 +1,14 @@
-//! Search logs as people keep them: a query a line, TSV or CSV with or without a header, JSONL.
+//! Reads search logs: a query a line, TSV or CSV with or without a header, JSONL.
+//!
+//! A time is whole seconds, `YYMMDDhhmmss` or `YYYYMMDDhhmmss`, or an RFC 3339 date and time. The caller can name
+//! columns ([`Columns`]); nothing is guessed from their contents. A bad line is an error with its number, or is
+//! counted and skipped on request.
 //!
 //! | found in the first line | layout |
 //! |---|---|
 //! | `{` | JSONL: fields `query` (or `q`), `count`, `user`, `time` |
 //! | a column called `query` or `q` | a header; other columns by their names |
 //! | anything else | every line is a query, and columns behind a first tab are refused |
-//!
-//! A time is a whole number of seconds, `YYMMDDhhmmss` or `YYYYMMDDhhmmss` digits, or an RFC 3339
-//! date and time. What a column means can also be said by the caller ([`Columns`]).
-//!
-//! # What it promises
-//!
-//! A line that cannot be understood is an error with its number, or counted and passed when the
-//! caller says so. Nothing is guessed from the contents of columns.
 
 use std::io::{BufRead, Read};
 
@@ -25,25 +21,20 @@ use super::Row;
 /// The longest line; longer ones are no queries.
 const MOST_LINE: u64 = 1 << 20;
 
-/// How rows are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Look at the first line.
     #[default]
     Detect,
-    /// A query a line.
     Lines,
     /// Columns between tabs, named by a header.
     Tsv,
     /// Columns between commas, quoted where needed, named by a header.
     Csv,
-    /// A JSON object a line.
     Jsonl,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadLog {
-    /// How rows are laid out.
     pub layout: Layout,
     /// Names of columns where they are not the usual ones.
     pub columns: Columns,
@@ -73,7 +64,6 @@ const TIME: [&str; 4] = ["time", "timestamp", "querytime", "time_yymmddhhmmss"];
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// Reading failed.
     #[error("line {line} cannot be read")]
     Read { line: u64, source: std::io::Error },
     /// The bytes are no text.
@@ -86,19 +76,9 @@ pub enum LogError {
     TooLong { line: u64 },
     /// The header names no column of that kind.
     #[error("the log has no column `{wanted}`; it has {found}")]
-    NoColumn {
-        /// What was looked for.
-        wanted: String,
-        /// The columns it has.
-        found: String,
-    },
-    /// A row that does not fit.
+    NoColumn { wanted: String, found: String },
     #[error("line {line}: {why}")]
-    Row {
-        line: u64,
-        /// What is wrong with it.
-        why: String,
-    },
+    Row { line: u64, why: String },
     #[error("the query log is empty")]
     Empty,
 }

@@ -19,7 +19,7 @@ use super::encrypted::{Disagreement, Encryption};
 use super::error::Error;
 use super::options::Parts;
 
-/// Before the connection in a name, to tell it from a folder.
+/// The prefix that distinguishes a connection from a folder.
 const NAMED: &str = "postgresql ";
 
 pub(super) fn connect(connection: &str) -> Result<Client, Error> {
@@ -72,7 +72,6 @@ enum Mode {
     VerifyFull,
 }
 
-/// What will be done.
 struct Plan {
     config: Config,
     mode: Mode,

@@ -41,7 +41,6 @@ pub enum Error {
     /// Nothing there that this program made.
     #[error("the database holds no search index; make one with `hapax search build --postgres`")]
     Missing,
-    /// There is one already.
     #[error(
         "the database holds a search index already; use `hapax search add`, or drop the schema \
          hapax_search"
@@ -52,11 +51,7 @@ pub enum Error {
         "the search index in the database has format {found}, this release reads {readable}; build \
          it again"
     )]
-    Format {
-        found: String,
-        /// What could be read.
-        readable: String,
-    },
+    Format { found: String, readable: String },
     /// Its fingerprints cannot be compared with those that are asked about.
     #[error(
         "the search index in the database was built with recipe {stored}, {asked} is asked for; \

@@ -1,25 +1,10 @@
-//! A search engine that many people have already: PostgreSQL's full-text search.
+//! A search engine on PostgreSQL's full-text search.
 //!
-//! Pages live in one table of a schema of their own, with a `tsvector` of their words under a GIN
-//! index, ranked by `ts_rank`. Words are cut by this project, not by the server's configuration, so
-//! that Chinese and Japanese are found and both engines know the same words.
-//!
-//! # What it promises
-//!
-//! - Results are ordered by rank, then by name. Documents are numbered by a hash of their names, so
-//!   numbers do not depend on how pages came in.
-//! - Every change, be it a whole corpus or a removal, is one transaction.
-//!
-//! # What it does not do
-//!
-//! - Revocation lists and channel binding, of what libpq does to be sure of a server.
-//! - Words beyond what a `tsvector` holds, about a megabyte a page, are not found.
-//!
-//! # Reading order
-//!
-//! `table` is what the database holds, `vector` how pages and queries are written for it.
-//! [`Loader`] puts pages in; this module asks. `connection` decides what is encrypted, `options`
-//! reads what the caller says about it, `certificates` checks servers, `encrypted` is glue.
+//! Pages are in one table of a schema of their own, with a `tsvector` of their words under a GIN index, ranked by
+//! `ts_rank`. This project cuts the words, so Chinese and Japanese are found and all engines know the same words.
+//! Guarantees results ordered by rank, then name; document numbers are hashes of names, independent of the order of
+//! arrival; every change is one transaction. Does not handle revocation lists, channel binding, or words beyond
+//! what a `tsvector` holds, about a megabyte a page.
 
 mod certificates;
 mod connection;
@@ -107,7 +92,6 @@ impl PostgresIndex {
         Ok(())
     }
 
-    /// How much is in it.
     pub fn totals(&self) -> Result<Totals, Error> {
         let count = "SELECT count(*) FILTER (WHERE NOT removed), count(*) FILTER (WHERE removed), \
                      count(*) FILTER (WHERE marked AND NOT removed), \

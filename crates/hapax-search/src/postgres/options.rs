@@ -4,7 +4,7 @@
 //! the connection before the library sees it, in both of its forms: `key=value` pairs and addresses.
 //! Of an option that is stated twice the last counts, as in libpq.
 //!
-//! Does not judge the rest: what cannot be split is left for the library to refuse.
+//! Does not check the rest: what cannot be split is left for the library to refuse.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

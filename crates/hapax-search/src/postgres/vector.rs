@@ -1,10 +1,8 @@
-//! Pages and queries as PostgreSQL reads them: the text forms of `tsvector` and `tsquery`.
+//! Writes pages and queries in PostgreSQL's text forms of `tsvector` and `tsquery`.
 //!
-//! Every word is quoted, so that no character of it means anything. Title words have the label A,
-//! all others none.
-//!
-//! Limits of the server are kept: positions up to 16383, 255 of them for a word, and so many
-//! words that their bytes stay below a megabyte. What is beyond is left out, the end of the page first.
+//! Every word is quoted, so none of its characters has a meaning. Title words have the label A, others none. Keeps
+//! the server's limits: positions up to 16383, 255 of them a word, less than a megabyte of words; the end of the
+//! page is left out first.
 //!
 //! Source: PostgreSQL 15 documentation, 8.11 "Text Search Types" and 12.11 "Limitations".
 
@@ -31,7 +29,6 @@ struct Places {
     at: Vec<(u32, bool)>,
 }
 
-/// The vector of a page.
 pub(super) fn of_page(page: &SearchPage, words: &mut Words) -> String {
     let mut places: BTreeMap<String, Places> = BTreeMap::new();
     let mut bytes = 0;
@@ -78,7 +75,6 @@ pub(super) fn of_page(page: &SearchPage, words: &mut Words) -> String {
     text
 }
 
-/// Any of the words.
 pub(super) fn words_of(query: &ParsedQuery) -> String {
     let mut text = String::new();
     for (number, word) in query.words.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! When two addresses lead to the same page, as far as links go.
+//! Decides when links to two addresses are links to the same page.
 //!
 //! The scheme does not count, nor the fragment, the case of the host, or one slash at the end:
 //! `http://Example.org/a/` and `https://example.org/a#top` are one page. Everything else is as the

@@ -14,16 +14,12 @@ pub struct Graph {
     out_degrees: Vec<u32>,
 }
 
-/// Why there is no graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
     /// Page numbers are 32 bits.
     #[error("{nodes} pages are too many for a graph: at most {} can be ranked", u32::MAX)]
-    TooManyPages {
-        /// How many there are.
-        nodes: usize,
-    },
+    TooManyPages { nodes: usize },
     /// An edge names a page that there is not.
     #[error("a link from page {from} to page {to}: there are only {nodes} pages, from 0")]
     NoSuchPage {
@@ -81,7 +77,6 @@ impl Graph {
         self.out_degrees.len()
     }
 
-    /// How many links there are.
     pub fn links(&self) -> usize {
         self.sources.len()
     }

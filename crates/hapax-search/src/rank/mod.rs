@@ -1,17 +1,8 @@
-//! How much authority the links of a web give each of its pages.
+//! Computes the authority that links give each page.
 //!
-//! [`Graph`] holds who links to whom, [`pagerank`](pagerank()) computes the scores. [`web`] finds
-//! links in the pages of a corpus, [`names`] and [`table`] read lists of links, [`scores`] reads and
-//! writes what comes out.
-//!
-//! # What it promises
-//!
-//! The same graph gives the same scores, to the last bit, for any number of threads and any order
-//! of its edges.
-//!
-//! # What this module does not know
-//!
-//! What scores are used for.
+//! [`Graph`] holds the links, [`pagerank`](pagerank()) computes the scores, [`web`] finds links in a corpus,
+//! [`names`] and [`table`] read lists of links, [`scores`] reads and writes scores. Guarantees the same scores to
+//! the last bit for any number of threads and any order of edges.
 
 mod address;
 mod graph;

@@ -64,29 +64,18 @@ pub struct NamedLinks {
 pub enum LinksError {
     /// A line that is not two names.
     #[error("line {line}: {found} columns; a link is two names with a tab between them")]
-    Columns {
-        line: u64,
-        /// How many there are.
-        found: usize,
-    },
+    Columns { line: u64, found: usize },
     /// Reading failed, or it is not UTF-8.
     #[error("line {line} cannot be read")]
     Read { line: u64, source: std::io::Error },
     /// A table that cannot be read.
     #[error("the table cannot be read: {why}")]
-    Table {
-        /// What is wrong with it.
-        why: String,
-    },
+    Table { why: String },
     /// A table without columns of links.
     #[error(
         "the table has no columns for links: it needs two called src and dst, from and to, or source and target; it has {found}"
     )]
-    NoColumns {
-        /// The columns it has.
-        found: String,
-    },
-    /// Too many pages.
+    NoColumns { found: String },
     #[error(transparent)]
     Graph(#[from] GraphError),
 }

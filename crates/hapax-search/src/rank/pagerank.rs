@@ -1,18 +1,12 @@
 //! PageRank by power iteration.
 //!
-//! The score of a page is the share of time a reader spends there who follows a link of the page
-//! at hand with probability *d* (damping) and goes to any page otherwise; from a page without
-//! links the reader goes to any page. Scores add up to 1.
+//! A reader follows a link with probability *d* (damping) and otherwise goes to any page, also from a page without
+//! links; a page's score is the reader's share of time there. Scores add up to 1. Sums are made in a fixed order,
+//! so the result does not depend on threads. An iteration that stops before converging says so.
 //!
-//! # What it promises
-//!
-//! Each page's new score is summed over its sources in their order, and sums over all pages are
-//! made of blocks of fixed size in their order, so the result does not depend on threads. When the
-//! iteration stops without having converged, the result says so.
-//!
-//! Source: Page, Brin, Motwani, Winograd 1998; dangling pages as in Langville and Meyer, *Deeper
-//! Inside PageRank*, 2004, section 3. What is stated as error: the change of one iteration times
-//! d / (1 - d) bounds the distance to the true scores.
+//! Source: Page, Brin, Motwani, Winograd 1998; dangling pages as in Langville and Meyer, *Deeper Inside PageRank*,
+//! 2004, section 3. The stated error is the change of one iteration times d / (1 - d), which bounds the distance to
+//! the true scores.
 
 use rayon::prelude::*;
 
@@ -21,14 +15,12 @@ use super::graph::Graph;
 /// Pages summed up together. Part of the result's last bits, so it never depends on the machine.
 const BLOCK: usize = 4096;
 
-/// How scores are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankSettings {
     /// How likely the reader is to follow a link.
     pub damping: f64,
     /// How far from the true scores the result may be, summed over all pages.
     pub tolerance: f64,
-    /// When to give up.
     pub most_iterations: u32,
 }
 
@@ -66,7 +58,6 @@ impl RankSettings {
     }
 }
 
-/// The scores of all pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranks {
     /// By page. They add up to 1.
@@ -79,26 +70,18 @@ pub struct Ranks {
     pub converged: bool,
 }
 
-/// Why there are no scores.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RankError {
     /// The reader would never or always follow links.
     #[error("a damping of {given} is out of range: it must be at least 0 and below 1")]
-    Damping {
-        /// What was asked for.
-        given: f64,
-    },
+    Damping { given: f64 },
     /// Not a distance.
     #[error("a tolerance of {given} is out of range: it must be above 0")]
-    Tolerance {
-        /// What was asked for.
-        given: f64,
-    },
+    Tolerance { given: f64 },
     /// The reader's destinations are not those of the graph.
     #[error("{given} preferences for {nodes} pages: there must be one for each")]
     Preferences {
-        /// How many there are.
         given: usize,
         /// How many pages there are.
         nodes: usize,

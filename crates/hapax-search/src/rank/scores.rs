@@ -27,7 +27,6 @@ use crate::guard::guarded;
 const NAMES: [&str; 5] = ["url", "document", "id", "name", "page"];
 const SCORES: [&str; 3] = ["score", "pagerank", "rank"];
 
-/// Scores by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scores {
     by_name: BTreeMap<String, f64>,
@@ -40,7 +39,6 @@ pub enum ScoresError {
     /// The file cannot be opened.
     #[error(transparent)]
     Open(#[from] hapax_corpus::Error),
-    /// A line cannot be read.
     #[error("line {line} cannot be read")]
     Read { line: u64, source: io::Error },
     /// A line that is not a score.
@@ -48,10 +46,7 @@ pub enum ScoresError {
     Line { line: u64, found: String },
     /// A table that has none.
     #[error("the table of scores cannot be read: {why}")]
-    Table {
-        /// What is wrong with it.
-        why: String,
-    },
+    Table { why: String },
     #[error("there are no scores in it")]
     Empty,
 }

@@ -1,13 +1,8 @@
-//! The pages of a corpus and the links between them, on their way into a [`Graph`].
+//! Builds a [`Graph`] from the pages of a corpus and the links between them.
 //!
-//! Links are found while pages are extracted, resolved against the page's `<base>` or its address.
-//! Pages are told apart by [`page_key`]: documents with the same key are one page of the graph,
-//! with the links of all of them, and each of their addresses gets its score. A link to an address
-//! that redirects counts for the page at the end.
-//!
-//! # What it promises
-//!
-//! The graph depends on the corpus alone, not on threads. Whatever is left out is counted.
+//! Links are resolved against the page's `<base>` or its address. Documents with the same [`page_key`] are one page
+//! with the links of all, and each of their addresses gets its score. A link to an address that redirects counts
+//! for its target. The graph depends on the corpus alone, and whatever is left out is counted.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -26,7 +21,6 @@ const MOST_HOPS: usize = 20;
 /// Links looked at in one page: lists of everything a site has are pages as well.
 const MOST_LINKS: usize = 1_000_000;
 
-/// What counts as a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebOptions {
     /// Addresses that are linked to and are no document of the corpus are pages as well.
@@ -38,7 +32,6 @@ pub struct WebOptions {
 /// What was found, and what was left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WebCounts {
-    /// Documents read.
     pub documents: u64,
     /// Documents without an address on the web.
     pub without_address: u64,
@@ -56,9 +49,7 @@ pub struct WebCounts {
     pub to_itself: u64,
     /// Left out because the same link was there before.
     pub repeated: u64,
-    /// Links that count.
     pub links: u64,
-    /// Pages of the graph.
     pub pages: u64,
     /// Pages that link nowhere: whoever is there goes to any page.
     pub dangling: u64,
@@ -70,11 +61,9 @@ pub struct Web {
     pub graph: Graph,
     /// Every address or name, and its page in the graph.
     pub names: Vec<(Box<str>, u32)>,
-    /// What was left out.
     pub counts: WebCounts,
 }
 
-/// Why there is no web.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebError {
@@ -84,18 +73,13 @@ pub enum WebError {
     /// A list of links cannot be read.
     #[error(transparent)]
     Links(#[from] LinksError),
-    /// Too many pages.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// Nothing that could be linked to.
     #[error("none of {documents} documents has an address: links lead to addresses")]
-    NoAddresses {
-        /// How many documents there are.
-        documents: u64,
-    },
+    NoAddresses { documents: u64 },
 }
 
-/// A web in the making.
 #[derive(Debug, Default)]
 pub struct WebBuilder {
     options: WebOptions,

@@ -1,6 +1,6 @@
 //! What can go wrong with an index in a folder.
 //!
-//! Every error names the folder or the file. What the operating system says is told apart from damage,
+//! Every error names the folder or the file. What the operating system says is distinguished from damage,
 //! also where the library wraps it; panics of the library are damage.
 
 use std::io;
@@ -28,12 +28,7 @@ pub enum Error {
         "the search index {} has format {found}, this release reads {readable}; build it again",
         path.display()
     )]
-    Format {
-        path: PathBuf,
-        found: String,
-        /// What could be read.
-        readable: String,
-    },
+    Format { path: PathBuf, found: String, readable: String },
     /// Its fingerprints cannot be compared with those that are asked about.
     #[error(
         "the search index {} was built with recipe {stored}, {asked} is asked for; use that recipe \
@@ -51,11 +46,7 @@ pub enum Error {
     Locked { path: PathBuf },
     /// A file of it contradicts itself or its checksum.
     #[error("{} is damaged: {what}; build the search index again", path.display())]
-    Damaged {
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
+    Damaged { path: PathBuf, what: String },
     /// A number that no document has.
     #[error("the search index {} has no document {id}", path.display())]
     Unknown { path: PathBuf, id: u64 },
@@ -65,28 +56,15 @@ pub enum Error {
          committed last ({what})",
         path.display()
     )]
-    Stopped {
-        path: PathBuf,
-        /// What the library says.
-        what: String,
-    },
-    /// The library says no.
+    Stopped { path: PathBuf, what: String },
     #[error("the search index {} failed", path.display())]
     Tantivy { path: PathBuf, source: Box<TantivyError> },
     /// The operating system does not let it be read.
     #[error("cannot read {}", path.display())]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// The operating system says no.
     #[error("{} failed", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl Error {

@@ -10,25 +10,11 @@
 //! # Ok::<(), hapax_search::tantivy::Error>(())
 //! ```
 //!
-//! # What it promises
-//!
-//! - Results are ordered by score, then by name, and depend only on the pages in the index: not on
-//!   how they came in, on segments, merges, deletions or threads. Tantivy finds and stores; scores
-//!   are summed here, in the order of the query's words, over counts of living documents.
-//! - Removing and marking never touch a posting. They are a list beside the index that takes effect
-//!   with the commit that names it, so that they are done or not done, and can be undone.
-//! - Documents are numbered in the order of their names; numbers change only with the pages.
-//!
-//! # Reading order
-//!
-//! `schema` is what is kept of a page, `manifest` what an index says of itself. [`Writer`] puts
-//! pages in, `status` is who is removed or marked. `view` is one state of the index opened for
-//! reading, `retrieve` searches it. `files` is what an index may say about files, `claims`,
-//! `columns`, `stored` and `delete` keep damaged ones from ending the process.
-//!
-//! # What this module does not know
-//!
-//! What is done with results.
+//! Guarantees: results are ordered by score, then name, and depend only on the pages in the index, not on segments,
+//! merges, deletions or threads; Tantivy finds and stores, scores are summed here over living documents. Removing
+//! and marking write a list that takes effect with the commit that names it, and can be undone. Documents are
+//! numbered in the order of their names. Damaged indexes give errors: `claims`, `columns`, `stored` and `delete`
+//! check what Tantivy trusts.
 
 mod claims;
 mod columns;
@@ -116,7 +102,6 @@ impl TantivyIndex {
         &self.manifest
     }
 
-    /// How much is in it.
     pub fn totals(&self) -> Totals {
         self.view.totals()
     }

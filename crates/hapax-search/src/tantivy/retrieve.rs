@@ -1,15 +1,12 @@
-//! The best results of a query.
+//! Retrieves the best results of a query.
 //!
-//! Postings of all words are walked side by side in windows of documents, and every word adds to
-//! the scores of a window in the order of the query, so that sums of floating-point numbers come out
-//! the same whatever lies in which segment. Nothing is skipped: all results are counted.
+//! Postings of all words are walked together in windows of documents, in the order of the query, so floating-point
+//! sums do not depend on segments. All results are counted. A score is BM25 of each word in title, body and
+//! address, with the word's document frequency in the field that has it most often. Removed documents count, so
+//! removing a page changes no other score.
 //!
-//! A score is BM25 of each word in title, body and address, where a word is as rare as it is in the
-//! field that has it most often. Frequencies and lengths are counted over living documents, removed
-//! ones included: removing a page changes no other page's score.
-//!
-//! Sources: Robertson and Zaragoza 2009, "The probabilistic relevance framework", 3.1; the window is
-//! Tantivy's own for unions.
+//! Sources: Robertson and Zaragoza 2009, "The probabilistic relevance framework", 3.1; the window is Tantivy's own
+//! for unions.
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};

@@ -1,4 +1,4 @@
-//! What an index keeps of a page.
+//! The fields that an index keeps of a page.
 //!
 //! | field | how | for |
 //! |---|---|---|

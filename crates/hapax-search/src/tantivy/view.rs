@@ -32,7 +32,6 @@ const BLOCKS: usize = 100;
 /// A writer may commit while an index is opened; it does not do so again and again.
 const TRIES: usize = 20;
 
-/// One state of an index.
 pub(super) struct View {
     path: PathBuf,
     pub(super) searcher: Searcher,

@@ -1,14 +1,9 @@
-//! Pages on their way into an index.
+//! Adds, replaces and deletes pages of an index.
 //!
-//! A new index is made beside its place and gets its name when it is whole. An existing one changes
-//! with [`commit`](Writer::commit), at once for everything since the last: pages that came, went or
-//! were replaced, and who is removed or marked.
-//!
-//! # What it promises
-//!
-//! Of pages with the same name the last one stays. A process that is killed leaves the state of the
-//! last commit, and of a new index nothing but an unfinished folder with another name. What it wrote
-//! since is removed when the index is next opened for changes.
+//! A new index is built beside its place and renamed when it is complete. An existing one changes with
+//! [`commit`](Writer::commit), at once for everything since the last. Of pages with the same name the last one
+//! stays. A killed process leaves the state of the last commit, or an unfinished folder under another name; what it
+//! wrote since is removed when the index is next opened for changes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -51,7 +46,6 @@ impl WriterOptions {
 
 /// Changes an index; one at a time.
 pub struct Writer {
-    /// Where files are written.
     folder: PathBuf,
     /// Where a new index shall be.
     destination: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! All engines under one agreement.
+//! Tests that all engines agree. Those with a PostgreSQL server are built on request: `cargo xtask test search`.
 //!
 //! | module | what belongs there |
 //! |---|---|
@@ -7,8 +7,6 @@
 //! | `memory` | the slow and obvious engine |
 //! | `tantivy` | the one in a folder |
 //! | `postgres` | the one in a database, with a server of its own |
-//!
-//! Tests with a server are built when asked for: `cargo xtask test search` installs it and asks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,17 +1,9 @@
-//! Fetching pages that are not trusted, safely and politely.
+//! Fetches pages from untrusted hosts safely and politely. Blocks: callers run it on a thread.
 //!
-//! Safe: only http and https, and no port of another service; every address is checked after its name was resolved and the
-//! connection goes to the checked numbers; redirects are followed here, one by one, so each
-//! target is checked alike; time, headers, body and unpacked body are limited; no proxy of the
-//! environment, no cookies, no credentials.
-//!
-//! Polite: one connection to a host at a time, a pause between two requests, robots.txt asked
-//! first unless the operator says otherwise.
-//!
-//! # Reading order
-//!
-//! [`ranges`] says which addresses are public, [`ports`] where pages are, [`robots`] what a site
-//! allows; this module makes the requests. It blocks: whoever waits calls it from a thread for that.
+//! Safe: only http and https, and no port of another service; every address is checked after its name is resolved,
+//! and the connection goes to the checked numbers; each redirect is checked alike; time, headers, body and unpacked
+//! body are limited; no proxy, cookies or credentials. Polite: one connection per host, a pause between requests,
+//! robots.txt first unless the operator says otherwise.
 
 pub mod list;
 pub mod ports;
@@ -45,10 +37,8 @@ const ROBOTS_AGE: Duration = Duration::from_secs(24 * 3600);
 /// How long a host whose robots.txt cannot be fetched is not asked for it again.
 const ROBOTS_RETRY: Duration = Duration::from_secs(600);
 
-/// A page that was fetched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fetched {
-    /// Each redirect: from where to where.
     pub redirects: Vec<(String, String)>,
     /// Where the page was at last.
     pub url: String,
@@ -60,14 +50,12 @@ pub struct Fetched {
     pub body: Vec<u8>,
 }
 
-/// Why there is no page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
     /// It cannot be fetched as a page.
     #[error("`{url}` is no http or https address")]
     NotAnAddress { url: String },
-    /// Its host is not public.
     #[error(
         "{url} is not fetched: its host is no public address; the operator may allow it in fetch.allow"
     )]
@@ -77,7 +65,6 @@ pub enum FetchError {
         "{url} is not fetched: pages are not on its port; `fetch.ports` has those that may be used"
     )]
     Port { url: String },
-    /// Its host has no address.
     #[error("{url} is not fetched: the name {host} cannot be resolved ({why}); check its spelling")]
     Unresolved {
         url: String,
@@ -97,10 +84,8 @@ pub enum FetchError {
     /// The site does not want it.
     #[error("{url} is not fetched: the site's robots.txt forbids it")]
     Robots { url: String },
-    /// It leads on and on.
     #[error("{url} redirects more than {most} times")]
     TooManyRedirects {
-        /// The first address.
         url: String,
         /// How many are followed.
         most: u32,
@@ -176,7 +161,6 @@ struct Site {
     host: Mutex<Host>,
 }
 
-/// One of them.
 struct Asking(Arc<Site>);
 
 impl Asking {

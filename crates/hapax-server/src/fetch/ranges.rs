@@ -2,7 +2,7 @@
 //!
 //! The question is asked of the numbers that a name resolved to, never of the name, and the
 //! connection is made to those numbers: a name that resolves to something else a moment later
-//! changes nothing. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4, Teredo) is judged as
+//! changes nothing. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4, Teredo) is treated as
 //! what it leads to.
 //!
 //! Source: the IANA special-purpose address registries, as of RFC 6890 and its updates.
@@ -99,7 +99,6 @@ const NOT_PUBLIC: [Range; 27] = [
 pub struct Allowed(Vec<Range>);
 
 impl Allowed {
-    /// Reads a list of ranges.
     pub fn new(ranges: &[String]) -> Result<Self, RangeError> {
         ranges.iter().map(|range| range.parse()).collect::<Result<_, _>>().map(Self)
     }

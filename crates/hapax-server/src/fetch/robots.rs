@@ -22,7 +22,6 @@ pub struct Robots {
 }
 
 impl Robots {
-    /// Everything is allowed.
     pub const fn open() -> Self {
         Self { rules: Vec::new(), delay: None }
     }

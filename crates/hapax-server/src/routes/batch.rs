@@ -1,12 +1,9 @@
 //! `POST /v1/pages/batch`: pages as lines in, verdicts as lines out, any number, in order.
 //!
-//! Four stages, each a step ahead of the next and no further: lines are read, made ready on all
-//! cores, committed, answered. A commit takes as many lines as have come while the one
-//! before was written, up to a bound, so a slow stream is answered line by line and a fast one in
-//! large commits. Memory is a few chunks, however long the stream.
-//!
-//! A line that is wrong is answered with its error and the others go on. Blank lines are passed
-//! over. Every answer has its line's number, from 1.
+//! Four stages, each one step ahead of the next: read lines, prepare on all cores, commit, answer. A commit takes
+//! the lines that arrived during the one before, up to a bound, so a slow stream is answered line by line and a
+//! fast one in large commits. Memory is a few chunks, however long the stream. A bad line is answered with its
+//! error and the others go on; blank lines are skipped. Every answer has its line's number, from 1.
 
 use super::{must_be, read_json};
 use crate::bodies::Held;
@@ -38,7 +35,6 @@ const PIECE: usize = 64;
 /// A line with its number: its bytes, or why there are none.
 type Line = (u64, Result<Bytes, ApiError>);
 
-/// An answered line.
 #[derive(Serialize)]
 struct Answer<'a> {
     line: u64,
@@ -53,7 +49,6 @@ enum Outcome<'a> {
     Failed { error: Wire<'a> },
 }
 
-/// The route.
 pub async fn batch(
     State(service): State<Arc<Service>>,
     request: Request,

@@ -30,7 +30,6 @@ pub struct SideInput {
     text: Option<String>,
 }
 
-/// Both sides.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompareInput {
@@ -97,7 +96,6 @@ enum Known {
     Comparable { comparable: Option<StoredComparable>, words: u32 },
 }
 
-/// The route.
 pub async fn compare(
     State(service): State<Arc<Service>>,
     Sent(input): Sent<CompareInput>,

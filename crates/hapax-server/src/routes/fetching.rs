@@ -1,4 +1,4 @@
-//! `POST /v1/fetch`: an address in; the service fetches, extracts and judges it.
+//! `POST /v1/fetch`: an address in; the service fetches, extracts and records it.
 //!
 //! Redirects on the way become facts of their own when the page is recorded.
 
@@ -52,7 +52,6 @@ struct Hop {
     to: String,
 }
 
-/// The route.
 pub async fn fetch(
     State(service): State<Arc<Service>>,
     Sent(FetchInput { url, record, text: wanted }): Sent<FetchInput>,

@@ -14,7 +14,6 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Which groups.
 #[derive(Debug, Deserialize)]
 pub struct ListParameters {
     /// `largest` (the default) or `number`.

@@ -1,14 +1,7 @@
-//! The paths of the service, in one list, and how requests are read.
+//! The routes of the service, in one list, and how requests are read.
 //!
-//! A route is a method, a path, the permission it needs and its class. `openapi.json` describes each;
-//! a test compares the two lists.
-//!
-//! # Reading order
-//!
-//! [`pages`] and [`batch`] judge, [`fetching`] fetches and judges, [`groups`] and [`events`] tell
-//! what is known, [`status`] how pages stand in their groups and [`rules`] who wins them,
-//! [`search`] searches, [`compare`] shows two pages, [`operate`] and [`backup`] are for who runs the service, [`web`]
-//! is the page.
+//! A route is a method, a path, the permission it needs and its class. `openapi.json` describes each; a test
+//! compares the two lists.
 
 pub mod backup;
 pub mod batch;
@@ -109,7 +102,6 @@ pub fn router(service: &Arc<Service>) -> Router {
     router.with_state(service.clone())
 }
 
-/// A body of JSON.
 #[derive(Debug)]
 pub struct Sent<T>(pub T);
 

@@ -134,7 +134,6 @@ pub async fn check(
     service.work_on(bytes, work).await.map(Answer)
 }
 
-/// Which pages to list.
 #[derive(Debug, Deserialize)]
 pub struct ListParameters {
     #[serde(default)]
@@ -231,7 +230,6 @@ pub(super) async fn changing<T: Send + 'static>(
     done
 }
 
-/// A page's new score.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreInput {
@@ -277,7 +275,6 @@ pub async fn recheck(State(service): Shared) -> Result<Json<Changed>, ApiError> 
     changing(&service, work).await.map(Json)
 }
 
-/// What is too old.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpireInput {

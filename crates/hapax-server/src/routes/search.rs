@@ -1,12 +1,8 @@
-//! Searching an index, with near-duplicates folded under the best of them.
+//! Searches an index and folds near-duplicates under the best of them.
 //!
-//! The index is a folder that `hapax search build` made, and that others may change while the
-//! service runs: it is opened anew when a commit has been made since. A request that is under way
-//! goes on with the state it began with.
-//!
-//! # What this module does not know
-//!
-//! How results are found, and which of two copies is shown.
+//! The index is a folder made by `hapax search build`, which others may change while the service runs: it is
+//! reopened after a commit, and a request under way finishes on the state it began with. Does not rank results or
+//! choose the shown copy.
 
 use super::{Asked, rows};
 use crate::config::Search as Settings;
@@ -108,7 +104,6 @@ fn described(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// What to search for.
 #[derive(Debug, Deserialize)]
 pub struct Parameters {
     /// As people type it.

@@ -4,7 +4,7 @@ use crate::running::{Running, text};
 use hapax_client::client::encoded;
 use serde_json::{Value, json};
 
-/// Two strangers, and a page between them that both are like and that wins over both.
+/// Two unrelated pages, and a page between them that matches both and wins over both.
 fn merged(server: &Running) -> (u64, u64) {
     let words = |changed: &dyn Fn(usize) -> bool| {
         let word = |n| if changed(n) { format!("other{n}") } else { format!("word{n}") };

@@ -1,4 +1,4 @@
-//! The service from outside: a real server on a free port, asked over real connections.
+//! Tests of the service from outside: a real server on a free port, over real connections.
 //!
 //! | module | what belongs there |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | `groups` | histories, rules and statuses of groups |
 //! | `fetching` | addresses that are fetched and that are not |
 //! | `forged` | texts made to have another one's public signature |
-//! | `trust` | what strangers, neighbours and readers cannot do |
+//! | `trust` | what clients without a token, other sites and readers cannot do |
 //! | `searching` | a search index, asked over the service |
 //! | `documented` | the guide's examples and the description of the API |
 

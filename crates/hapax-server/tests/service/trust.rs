@@ -1,4 +1,4 @@
-//! What strangers, neighbours and readers cannot do: the findings of the security review.
+//! What clients without a token, other sites and readers cannot do: the findings of the security review.
 
 use crate::running::{Answer, Running, text};
 use hapax_client::client::Client;
@@ -86,12 +86,12 @@ fn every_route_asks_for_the_permission_it_needs() {
     for (method, path) in hapax_server::routes::list() {
         let real = path.replace("{id}", "1").replace("{file}", "app.js").replace("{url}", "x");
         let real = real.replace("{name}", "x");
-        let stranger = server.ask_with(method, &real, "", "").status;
+        let anonymous = server.ask_with(method, &real, "", "").status;
         if OPEN.contains(&path) {
-            assert_eq!((method, stranger), ("GET", 200), "{path}");
+            assert_eq!((method, anonymous), ("GET", 200), "{path}");
             continue;
         }
-        assert_eq!(stranger, 401, "{method} {path}");
+        assert_eq!(anonymous, 401, "{method} {path}");
         if path == "/v1/events/stream" {
             continue;
         }

@@ -16,7 +16,6 @@ use redb::ReadableTable;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// What is to be written.
 pub struct Increment {
     header: Header,
     view: Arc<View>,

@@ -1,4 +1,5 @@
-//! The bytes of an increment: a header, rows, and an end with a checksum of everything before it.
+//! The bytes of an increment: a header, rows, and an end with a checksum of everything before it. Integers are
+//! little-endian. Does not interpret rows.
 //!
 //! ```text
 //!   8  HPXINCR1
@@ -7,8 +8,6 @@
 //!      rows: table (1), key (8), length of the value (4; 2^32-1 for a row that is no more), value
 //!      the end: table 255, rows so far (8), XXH3-128 of all bytes before (16)
 //! ```
-//!
-//! Integers are little-endian. Does not know what rows mean.
 
 use crate::lineage::{Lineage, Position};
 use std::io::{self, Read, Write};
@@ -110,7 +109,6 @@ pub struct Summary {
     pub bytes: u64,
 }
 
-/// Writes an increment.
 pub(super) struct Out<'w> {
     to: &'w mut dyn Write,
     hash: Xxh3,
@@ -173,7 +171,6 @@ pub(crate) struct Row<'r> {
     pub(crate) value: Option<&'r [u8]>,
 }
 
-/// Reads an increment.
 pub(crate) struct Rows<'r> {
     from: &'r mut dyn Read,
     hash: Xxh3,

@@ -1,6 +1,4 @@
-//! Mends what follows from something else, and refuses the rest.
-//!
-//! Much in a repository is said twice. What is wrong in one place is written again from the other:
+//! Repairs a repository from its redundant data, and refuses what cannot be derived.
 //!
 //! | wrong | comes from |
 //! |---|---|
@@ -14,12 +12,10 @@
 //! | records that nothing leads to | are removed |
 //! | events that skip a number or contradict the groups | cannot be had again: all are dropped, and numbers go on |
 //!
-//! A file with damaged pages is replaced by a new one with every row that can be read, and kept beside it
-//! (`pages.redb.damaged`). A page record that cannot be read, or is not there, comes from nowhere: then nothing is
-//! changed at all, unless the caller says that such pages may go. So does a redirect whose target is lost.
-//!
-//! Everything is written in one commit, then groups choose and are compared through the usual
-//! operations, then everything is checked again. About 40 bytes of memory a page.
+//! A file with damaged pages is replaced by a new one with every readable row, and kept as `pages.redb.damaged`. An
+//! unreadable or missing page record, or a redirect whose target is lost, cannot be derived: nothing is changed
+//! unless the caller allows those pages to be dropped. Everything is written in one commit, groups are compared by
+//! the usual operations, and everything is verified again. Takes about 40 bytes of memory a page.
 
 mod bookkeeping;
 mod mend;
@@ -44,7 +40,6 @@ use survey::Survey;
 /// What becomes of pages whose record cannot be had again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// Nothing is changed.
     Refuse,
     /// They are forgotten; a crawler will find them again.
     Forget,
@@ -58,7 +53,7 @@ pub struct Findings {
     pub details: Vec<String>,
 }
 
-/// So many are told one by one.
+/// So many are listed one by one.
 const MAX_DETAILS: usize = 50;
 
 impl Findings {
@@ -70,7 +65,6 @@ impl Findings {
     }
 }
 
-/// What a repair did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
     /// What was wrong and is right now.
@@ -82,7 +76,6 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Was the repair refused?
     pub const fn is_refused(&self) -> bool {
         self.check.is_none()
     }

@@ -16,7 +16,6 @@ use redb::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What became of the rows.
 #[derive(Default)]
 pub(super) struct Salvage {
     /// Tables with damaged pages, and how much of them was read.

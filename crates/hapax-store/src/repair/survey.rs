@@ -44,7 +44,6 @@ impl Known {
     }
 }
 
-/// See the module header.
 pub(super) struct Survey {
     pub(super) pages: Vec<Known>,
     pub(super) counters: Counters,

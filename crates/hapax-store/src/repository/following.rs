@@ -15,7 +15,6 @@ use redb::WriteTransaction;
 use std::io::Read;
 
 impl Repository {
-    /// May it be written?
     pub fn role(&self) -> Role {
         Role::of_number(self.role.load(Ordering::Relaxed))
     }

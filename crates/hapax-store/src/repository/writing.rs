@@ -82,7 +82,7 @@ impl Repository {
         self.count(Op::Expire { before })
     }
 
-    /// Pages that were judged by an older frame of their host than the one by which their own texts are known now are
+    /// Pages that were compared under an older frame of their host than the one by which their own texts are known now are
     /// decided anew, some in each commit. How many.
     pub fn recheck(&self) -> Result<u64, StoreError> {
         const TOGETHER: usize = 256;

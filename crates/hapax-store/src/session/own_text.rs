@@ -27,7 +27,7 @@ impl Session<'_, '_> {
             self.groups.state_mut().note(part, key);
         }
         for (other, text, own) in renewed {
-            // A page that has another text now, or is no more, is not among those that were judged by this one.
+            // A page that has another text now, or is no more, is not among those that were compared under this one.
             let Some(old) =
                 self.pages.get(other.0)?.map(|row| codec::read_page(other, row.value()))
             else {

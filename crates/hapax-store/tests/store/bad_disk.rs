@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Illness {
-    /// Writes are refused.
     Write,
     /// Half of a write is done.
     ShortWrite,
@@ -152,7 +151,7 @@ fn an_ill_disk_loses_nothing_that_was_acknowledged() {
                             }
                         }
                     }
-                    // Whoever reads meets an error or the truth.
+                    // A reader gets an error or the truth.
                     for url in &acknowledged {
                         match store.page(url) {
                             Ok(known) => assert!(known.is_some(), "{illness:?} at {at}: {url}"),

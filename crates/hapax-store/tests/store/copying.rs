@@ -228,7 +228,7 @@ fn a_standby_takes_no_writes_until_it_is_promoted_and_the_old_primary_none_after
     let lost = old.stats().unwrap().last_event;
     assert_eq!(lineage.follows(epoch, shared), Ok(()));
     assert_eq!(lineage.follows(epoch, lost), Err(Some(shared)));
-    // Told so, it takes writes again; that is a history of its own.
+    // Promoted, it takes writes again; that is a history of its own.
     old.promote().unwrap();
     old.observe(page(&url(5), 5)).unwrap();
     drop(old);

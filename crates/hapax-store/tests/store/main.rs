@@ -1,4 +1,4 @@
-//! The repository from outside.
+//! Tests of the repository from outside.
 //!
 //! | module | what belongs there |
 //! |---|---|

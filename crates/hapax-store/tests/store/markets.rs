@@ -112,12 +112,12 @@ fn in_scope(scope: Scope, pages: &[Observation]) -> Vec<usize> {
     let sizes = |seen: &Observation| store.group(&seen.url).unwrap().unwrap().pages.len();
     let sizes = pages.iter().map(sizes).collect();
     // Asked without being recorded, and after reopening, it is the same.
-    let stranger =
+    let unrelated =
         Observation { language: "fr".into(), field: "art".into(), ..page("http://x", 3) };
-    let asked = store.check(&stranger).unwrap().verdict.kind;
+    let asked = store.check(&unrelated).unwrap().verdict.kind;
     drop(store);
     let store = open(folder.path());
-    assert_eq!(store.check(&stranger).unwrap().verdict.kind, asked);
+    assert_eq!(store.check(&unrelated).unwrap().verdict.kind, asked);
     assert_clean(&store);
     sizes
 }

@@ -2,7 +2,7 @@
 //!
 //! Han: the characters of GB 2312 level 1 that occur in a Chinese software manual, commonest
 //! first. Kanji: those of JIS X 0208 level 1, in the same way. Thai: common short words, so
-//! that dictionary segmentation meets words it knows. Kana and the letters of the Latin and
+//! that dictionary segmentation finds words it knows. Kana and the letters of the Latin and
 //! Cyrillic syllables were chosen by hand.
 
 /// First letters of a Latin syllable.

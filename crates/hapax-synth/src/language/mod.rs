@@ -1,8 +1,9 @@
 //! Six made-up languages: how a word rank is spelled and how a sentence is punctuated.
 //!
-//! A word is a rank in one shared vocabulary; a language only spells it. So the same draws
-//! give a page in Latin letters or in Han characters, and lengths, topics and edits obey the
-//! same laws in all of them.
+//! A word is a rank in one shared vocabulary and a language only spells it, so lengths, topics and edits follow the
+//! same laws in all. Guarantees that in languages with spaces different ranks are spelled differently, and that
+//! commoner words are shorter. Spelling needs no HTML escaping; punctuation may. Has no meaning or grammar: a
+//! dictionary finds Thai words, but few Han or Japanese compounds, and a stemmer finds no stems.
 //!
 //! | language | script | spaces | a word is | share of families |
 //! |---|---|---|---|---|
@@ -12,26 +13,18 @@
 //! | `Han` | Han | no | 1 or 2 common characters | 10 % |
 //! | `Japanese` | kana and kanji | no | a particle, kanji with ending, kanji pair, katakana | 3 % |
 //! | `Thai` | Thai | between phrases | 1 to 3 common Thai words | 2 % |
-//!
-//! Promise: in the languages with spaces different ranks are spelled differently. Commoner
-//! words are shorter. Nothing spelled needs HTML escaping; punctuation may.
-//!
-//! It does not know meaning or grammar: a dictionary finds Thai words, because real ones are
-//! used, but few Han or Japanese compounds, and a stemmer finds no stems.
 
 mod inventory;
 mod spelling;
 
 pub(crate) use spelling::Speller;
 
-/// A made-up language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
     #[default]
     Latin,
     /// Latin letters with accents.
     Accented,
-    /// Cyrillic letters.
     Cyrillic,
     /// Han characters without spaces.
     Han,

@@ -1,14 +1,9 @@
-//! From a word rank to its letters.
+//! Spells a word rank in letters.
 //!
-//! A rank is a number in a positional system whose digits are syllables, characters or short
-//! words. The commonest ranks are one digit long, the next two, the rest three; inside a
-//! length the digits are scrambled, so that neighbouring ranks do not look alike.
-//!
-//! A Latin or Cyrillic syllable is consonant, vowel and perhaps one final consonant. Between
-//! two vowels stand one or two consonants, which says where the cut is, so a word can be read
-//! in one way only and different ranks never collide.
-//!
-//! The first ranks of each language are spelled once and kept: they are most of any text.
+//! A rank is a number whose digits are syllables, characters or short words. The commonest ranks have one digit,
+//! the next two, the rest three, scrambled within a length. A Latin or Cyrillic syllable is consonant, vowel and
+//! perhaps a final consonant, so a word can be cut in one way only and ranks never collide. The first ranks of each
+//! language are cached.
 
 use super::{Language, inventory};
 

@@ -167,7 +167,7 @@ fn as_many_pages_have_a_near_duplicate_as_in_the_calibrated_web() {
 }
 
 #[test]
-fn strangers_are_alike_only_through_their_frame() {
+fn unrelated_pages_are_similar_only_through_their_frame() {
     let web = Web::new(WebOptions::new(1, 1_200));
     let content: Vec<_> = (0..web.len()).map(|index| shingles(&web.text(index))).collect();
     let families: Vec<u64> = (0..web.len()).map(|index| web.truth(index).family).collect();

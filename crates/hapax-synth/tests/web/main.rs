@@ -5,7 +5,7 @@
 //! - `families`: truth, edits and the similarity they lead to
 //! - `graph`: degrees of the links
 //! - `more`: queries, recrawls, bags
-//! - `jaccard`: the exact similarity that judges; no tests
+//! - `jaccard`: the exact similarity that tests compare with; no tests
 
 mod families;
 mod golden;

@@ -153,7 +153,7 @@ fn fingerprints_of_bags_are_near_in_a_family_and_far_outside() {
         web.bag(index, Weighting::FrequencyRarity, &mut scratch, &mut bag);
         simhash(&bag)
     };
-    let (mut light, mut exact, mut strangers) = (vec![], 0, vec![]);
+    let (mut light, mut exact, mut unrelated) = (vec![], 0, vec![]);
     for index in 0..6_000 {
         let truth = web.truth(index);
         let original = web.members(truth.family).next().unwrap();
@@ -167,15 +167,15 @@ fn fingerprints_of_bags_are_near_in_a_family_and_far_outside() {
             _ => {
                 let other = (index + 1) % 6_000;
                 if web.truth(other).family != truth.family {
-                    strangers.push((mine ^ fingerprint(other)).count_ones());
+                    unrelated.push((mine ^ fingerprint(other)).count_ones());
                 }
             }
         }
     }
     light.sort_unstable();
-    strangers.sort_unstable();
-    assert!(exact > 200 && light.len() > 350 && strangers.len() > 3_000);
-    let (near, far) = (light[light.len() / 2], strangers[strangers.len() / 2]);
+    unrelated.sort_unstable();
+    assert!(exact > 200 && light.len() > 350 && unrelated.len() > 3_000);
+    let (near, far) = (light[light.len() / 2], unrelated[unrelated.len() / 2]);
     assert!(near <= 3, "median {near} after a light edit");
-    assert!(far >= 20, "median {far} between strangers");
+    assert!(far >= 20, "median {far} between unrelated");
 }

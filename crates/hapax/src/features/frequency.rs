@@ -1,13 +1,10 @@
-//! In how many documents does a feature occur? Learned in bounded memory.
+//! Learns in how many documents a feature occurs, in bounded memory.
 //!
-//! A count-min table: [`ROWS`] rows of `2^width` counters; a document adds one to a counter
-//! in every row for each of its distinct features, and a feature's frequency is the least of
-//! its counters. It is never too low; it is too high by about (features of all documents) /
-//! 2^width, which flattens only the rarest words. Tables of parts of a collection add up to
-//! the table of the whole, whatever the parts and their order.
-//!
-//! The weight of a feature is sixteen times log2((N + 1) / (df + 1)), rounded down, at least
-//! 1, in integer arithmetic, so that it is the same on every machine.
+//! A count-min table of [`ROWS`] rows of `2^width` counters: a document adds one in every row for each of its
+//! distinct features, and a feature's frequency is the least of its counters. Never too low; too high by about
+//! (features of all documents) / 2^width, which affects only the rarest words. Tables of parts add up to the table
+//! of the whole. A weight is sixteen times log2((N + 1) / (df + 1)), rounded down, at least 1, in integers, so it
+//! is the same on every machine.
 //!
 //! Source: Cormode and Muthukrishnan 2005 for the table; Sood 2011, VII.A for TF-IDF weights.
 
@@ -36,16 +33,10 @@ pub enum FrequencyError {
     #[error(
         "frequency table format {found} is newer than {VERSION}, the last one this build reads"
     )]
-    TooNew {
-        /// The version found.
-        found: u8,
-    },
+    TooNew { found: u8 },
     /// The bytes contradict their checksum, or are cut short.
     #[error("frequency table is damaged ({what}); train it again")]
-    Damaged {
-        /// What does not fit.
-        what: &'static str,
-    },
+    Damaged { what: &'static str },
     /// The table counts other features than the recipe makes.
     #[error(
         "frequency table was trained for features {found:016x}, the recipe makes {wanted:016x}; \
@@ -59,10 +50,7 @@ pub enum FrequencyError {
     },
     /// Width outside what is supported.
     #[error("a frequency table of 2^{given} counters a row is not supported: 10 to 28")]
-    Width {
-        /// The width asked for.
-        given: u8,
-    },
+    Width { given: u8 },
 }
 
 /// The counters while they are being learned.
@@ -247,7 +235,7 @@ impl FrequencyWeights {
         self.features_key
     }
 
-    /// Tells this table from any other: part of a recipe's identity.
+    /// A digest of the table: part of a recipe's identity.
     pub fn digest(&self) -> u64 {
         self.digest
     }

@@ -1,13 +1,12 @@
-//! The hash of a word and the hash of a shingle.
+//! Hashes words and shingles.
 //!
-//! A word's hash is XXH3-64 of its folded UTF-8 bytes with the recipe's seed. A shingle of
-//! one word is that hash. A longer shingle is the polynomial of its words' hashes in
-//! [`BASE`] modulo 2^64, scrambled by [`scramble`]; the polynomial rolls, so every shingle
-//! costs the same however long it is, or is made from scratch where that is faster. A text with fewer words than a shingle has is one
-//! shingle of all its words.
+//! A word's hash is XXH3-64 of its folded UTF-8 bytes with the recipe's seed; a shingle of one word is that hash. A
+//! longer shingle is the polynomial of its words' hashes in [`BASE`] modulo 2^64, scrambled by [`scramble`]. The
+//! polynomial rolls, so the cost does not depend on the shingle's length. A text shorter than a shingle is one
+//! shingle.
 //!
-//! Source: Broder 1997 for shingles; Karp and Rabin 1987 for the rolling polynomial; the
-//! scrambling is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+//! Source: Broder 1997 for shingles; Karp and Rabin 1987 for the rolling polynomial; the scrambling is the
+//! finaliser of SplitMix64 (Steele, Lea and Flood 2014).
 
 use crate::hamming::{Kernel, Lanes, Work};
 use xxhash_rust::xxh3::{xxh3_64_with_secret, xxh3_64_with_seed};
@@ -31,7 +30,6 @@ impl ShingleSize {
         if words >= 1 && words <= MAX_SHINGLE { Some(Self(words)) } else { None }
     }
 
-    /// The number of words.
     pub const fn words(self) -> usize {
         self.0 as usize
     }

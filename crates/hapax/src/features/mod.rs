@@ -1,19 +1,8 @@
-//! Words to weighted hashes.
+//! Turns words into weighted hashes.
 //!
-//! Every word that passes the filters becomes a 64-bit hash; every run of `n` words, a
-//! *shingle*, becomes one hash made of theirs. A weighting says how much a shingle counts:
-//! once, as often as it occurs, or the more the rarer it is in a collection.
-//!
-//! All weights are integers, so that sums do not depend on order, machine or compiler.
-//!
-//! # Reading order
-//!
-//! [`hash`] has the two hash functions. [`words`] filters and hashes the words of a text, most of them as `short_words`.
-//! [`frequency`] learns in how many documents a feature occurs.
-//!
-//! # What this module does not know
-//!
-//! Fingerprints, and what becomes of the hashes.
+//! Every word that passes the filters becomes a 64-bit hash; every run of `n` words, a *shingle*, one hash of
+//! theirs. A weighting says how much a shingle counts: once, by its occurrences, or by its rarity in a collection.
+//! Weights are integers, so sums do not depend on order, machine or compiler. Does not make fingerprints.
 
 #[cfg(feature = "text")]
 pub mod frequency;

@@ -1,10 +1,9 @@
-//! The hashes of many short words at once: XXH3-64 of 1 to 16 bytes.
+//! Hashes many short words at once: XXH3-64 of 1 to 16 bytes.
 //!
-//! XXH3 has three ways for such words, by their length, and which one comes next cannot be predicted. So words are
-//! put aside by length, and each way runs over all words of its own without a branch, with vectors where the CPU
-//! multiplies 64-bit numbers in them. Hashes under several keys are made of the same words.
-//!
-//! The hashes are those of [`word_hash`] and [`keyed_word_hash`], which longer words go to.
+//! XXH3 has three ways for such words, by length, which the CPU cannot predict. Words are therefore grouped by
+//! length, and each way runs over its words without a branch, with vectors where the CPU multiplies 64-bit numbers
+//! in them. Hashes under several keys are made of the same words. Guarantees the hashes of [`word_hash`] and
+//! [`keyed_word_hash`], which longer words use.
 //!
 //! Source: Collet, "XXH3", <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>.
 
@@ -24,7 +23,6 @@ pub(crate) enum WordKey<'k> {
 }
 
 impl WordKey<'_> {
-    /// The hash of any word.
     #[inline]
     pub(crate) fn hash(self, word: &str) -> u64 {
         match self {
@@ -153,7 +151,6 @@ impl<const KEYS: usize> BatchHasher<'_, KEYS> {
         self.one_more();
     }
 
-    /// Any word.
     #[inline(never)]
     pub(crate) fn add(&mut self, word: &str) {
         for ((key, out), from) in self.keys.iter().zip(&mut self.outs).zip(self.from) {

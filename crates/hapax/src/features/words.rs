@@ -27,7 +27,7 @@ impl WordFilter {
     }
 
     fn keep<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
-        // Counting characters only when bytes do not settle it.
+        // Characters are counted only when bytes do not decide it.
         if word.len() < self.min_chars || word.chars().count() < self.min_chars {
             return None;
         }

@@ -1,10 +1,8 @@
-//! The values everything else is about: a fingerprint, a bound, the strength of each bit.
+//! A fingerprint, a distance bound, and the strength of each bit.
 //!
-//! A fingerprint is 64 bits in which alike texts differ little. A bound says how many bits
-//! may differ and is inclusive everywhere. The sums are what the bits were cut from: a sum
-//! near zero is a *weak* bit, one that a small edit of the text is likely to flip.
-//!
-//! Bit `j` of a fingerprint is `(value >> j) & 1`; sum `j` belongs to bit `j`.
+//! A fingerprint is 64 bits in which similar texts differ little. A bound is inclusive. Sums are what the bits were
+//! cut from: a sum near zero is a *weak* bit, likely to flip after a small edit. Bit `j` is `(value >> j) & 1`; sum
+//! `j` belongs to bit `j`.
 //!
 //! Source: Charikar 2002 for SimHash; Sood 2011, chapters II.A and IV.A for the sums.
 
@@ -20,7 +18,6 @@ use std::str::FromStr;
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// How many bits there are.
     pub const BITS: u32 = u64::BITS;
 
     /// A fingerprint with these bits.

@@ -2,7 +2,7 @@
 //!
 //! 128 bits of BLAKE3 over the extracted text: two pages with the same hash show a reader
 //! the same words in the same order with the same punctuation. Unlike a fingerprint it
-//! cannot be met by chance or, as far as anyone knows, on purpose. Of a page with a handful of words
+//! cannot collide by chance or, as far as anyone knows, on purpose. Of a page with a handful of words
 //! title and addresses count, too: "see" and another address is another page.
 
 use std::fmt;

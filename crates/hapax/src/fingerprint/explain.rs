@@ -1,12 +1,8 @@
-//! Why two pages are, or are not, near-duplicates.
+//! Explains why two pages are, or are not, near-duplicates. Slow and exact: for display, not for search.
 //!
-//! Takes the extracted texts of both, makes their signatures and measures every similarity
-//! there is: Khan's percentage of agreeing bits, the sketch's estimate, the exact Jaccard
-//! similarity of the sketch's shingles, the cosine of the weighted features. It names the
-//! differing bits and how weak they were, and the places of shared and differing shingles
-//! in both texts, so that a reader can see what the numbers mean.
-//!
-//! Slow and exact: for showing, not for searching.
+//! Makes both signatures and measures Khan's percentage of agreeing bits, the sketch's estimate, the exact Jaccard
+//! similarity of the shingles and the cosine of the weighted features. Names the differing bits with their
+//! strength, and the places of shared and differing shingles in both texts.
 //!
 //! Source: Khan 2015, III.I for the percentage; Sood 2011, II.A and VII.B for the cosine.
 
@@ -51,13 +47,11 @@ pub struct Comparison {
 /// What the fingerprints say.
 #[derive(Clone, Debug)]
 pub struct BitComparison {
-    /// Bits that differ.
     pub distance: u32,
     /// 100 · (1 - distance / 64).
     pub percent: f64,
     /// The differing bits, lowest position first.
     pub differing: Vec<DifferingBit>,
-    /// What the sketches say.
     pub estimate: Estimate,
 }
 
@@ -65,9 +59,7 @@ pub struct BitComparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DifferingBit {
     pub bit: u8,
-    /// The left page's sum.
     pub left_sum: i64,
-    /// The right page's sum.
     pub right_sum: i64,
     /// 1 for the left page's weakest bit, 64 for its strongest.
     pub left_rank: u8,

@@ -1,13 +1,9 @@
-//! Pages in, signatures out: a recipe made ready to run.
+//! A recipe made ready to run: pages in, signatures out.
 //!
-//! A [`Fingerprinter`] owns every buffer the way needs, so a million pages cost no more
-//! memory than the largest of them. Threads take a clone each; clones share the tables.
-//!
-//! # Promises
-//!
-//! The same bytes and recipe give the same signature on every platform and thread, whether
-//! the text comes whole or in parts. A page without features has no fingerprint, rather
-//! than one that would match every other empty page.
+//! A [`Fingerprinter`] owns every buffer, so a million pages take no more memory than the largest of them. Threads
+//! take a clone each; clones share the tables. Guarantees that the same bytes and recipe give the same signature on
+//! every platform and thread, whether the text comes whole or in parts. A page without features has no fingerprint,
+//! so empty pages match nothing.
 
 use super::bits::{BitSums, Fingerprint};
 use super::content::ContentHash;
@@ -61,7 +57,6 @@ impl Signature {
 /// The comparable part of a signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparable {
-    /// The 64 bits.
     pub fingerprint: Fingerprint,
     /// What the bits were cut from; says which are weak.
     pub sums: BitSums,
@@ -190,7 +185,6 @@ impl Fingerprinter {
 }
 
 impl Default for Fingerprinter {
-    /// The default recipe.
     fn default() -> Self {
         Self::new(Recipe::default(), None).expect("the default recipe is valid and needs no table")
     }

@@ -78,7 +78,6 @@ impl Fingerprinter {
         self
     }
 
-    /// The key it was given.
     pub fn key(&self) -> Option<&Key> {
         self.keyed.as_ref().map(|keyed| &keyed.key)
     }

@@ -1,18 +1,8 @@
-//! Features to bits: SimHash fingerprints, the strength of each bit, sketches, recipes.
+//! Makes signatures from features: SimHash fingerprints, the strength of each bit, sketches, recipes.
 //!
-//! # Reading order
-//!
-//! [`bits`] holds the values: [`Fingerprint`], [`MaxDistance`], [`BitSums`]. [`simhash`]
-//! makes them, [`sketch`] makes the small set summary that confirms a pair, [`short_sketch`] one under a key that
-//! contradicts a forged pair, [`content`] the
-//! hash that exact duplicates share. [`recipe`] names the whole way from bytes to bits and
-//! [`fingerprinter`] runs it; [`document`] is the way in for a document with all that is known of it.
-//! [`explain`] says why two pages are alike, `verdict` in a sentence,
-//! [`side_by_side`] lays their texts beside each other.
-//!
-//! # What this module does not know
-//!
-//! Where a document came from and where its fingerprint is kept.
+//! Start at [`bits`] for the values and [`fingerprinter`] for making them; [`recipe`] names the whole way from
+//! bytes to bits, and [`document`] takes a document with all that is known of it. Does not know where documents
+//! come from or where fingerprints are stored.
 
 pub mod bits;
 pub mod content;

@@ -1,13 +1,9 @@
 //! A recipe: the whole way from bytes to bits, as data with a name and a version.
 //!
-//! Two fingerprints say something about each other only if one recipe made both, so a
-//! recipe has an identity (its name and a digest of everything that decides the bits), and
-//! mixing identities is an error, never a comparison. A built-in recipe never changes under
-//! its name: whatever would move a golden vector in `vectors/` is a new name.
-//!
-//! # What this module does not know
-//!
-//! Files. The text of a recipe file is parsed by [`from_toml`](Recipe::from_toml).
+//! A recipe's identity is its name and a digest of everything that decides the bits; comparing fingerprints of two
+//! recipes is an error. Guarantees that a built-in recipe never changes under its name: whatever would move a
+//! golden vector in `vectors/` gets a new name. Does not read files: [`from_toml`](Recipe::from_toml) parses their
+//! text.
 
 use super::recipe_id::RecipeId;
 use super::simhash::Tie;
@@ -97,7 +93,7 @@ impl Recipe {
         let mut recipe = Self::base(name);
         match name {
             // Chosen by measured quality (docs/benchmarks/quality.md): words as often as they occur propose
-            // best; the title tells templates apart; characters make Chinese and Japanese shingles
+            // best; the title distinguishes templates; characters make Chinese and Japanese shingles
             // as long as they are said to be, parts do so for names with dots and dashes below.
             DEFAULT_RECIPE => {
                 recipe.extent = Extent::Page;
@@ -148,7 +144,7 @@ impl Recipe {
         }
     }
 
-    /// Tells apart which features are made, whatever they weigh: a frequency table belongs
+    /// A digest of which features are made, whatever they weigh: a frequency table belongs
     /// to this.
     pub fn features_key(&self) -> u64 {
         digest(&format!(
@@ -223,10 +219,7 @@ pub enum RecipeError {
         "no recipe is called `{given}`; built in are {}; a path to a .toml file works too",
         Recipe::BUILT_IN.join(", ")
     )]
-    Unknown {
-        /// The name asked for.
-        given: String,
-    },
+    Unknown { given: String },
     #[error(
         "recipe {FORMER_RECIPE} was replaced by {DEFAULT_RECIPE}, whose fingerprints differ; build the \
          repository, index or result again from its pages"
@@ -237,10 +230,7 @@ pub enum RecipeError {
     Name { given: String },
     /// The text of a recipe file does not parse.
     #[error("recipe file: {reason}")]
-    File {
-        /// What and where.
-        reason: String,
-    },
+    File { reason: String },
     /// A number outside its range.
     #[error("recipe file: {field} = {given} is out of range: {range}")]
     Range { field: &'static str, given: u64, range: &'static str },

@@ -64,7 +64,6 @@ impl FromStr for RecipeId {
      recipe"
 )]
 pub struct RecipeMismatch {
-    /// What was there.
     pub ours: RecipeId,
     pub theirs: RecipeId,
 }

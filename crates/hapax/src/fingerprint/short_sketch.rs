@@ -1,4 +1,4 @@
-//! A short sketch: 32 bytes that tell a forged match from a true one.
+//! A short sketch: 32 bytes that distinguish a forged match from a true one.
 //!
 //! Made with a [`Key`](super::keyed::Key), it contradicts matches of public signatures that the texts do not bear
 //! out; it proposes and confirms nothing by itself. It is a MinHash of [`BINS`] values as in [`sketch`](super::sketch), two bits

@@ -1,14 +1,9 @@
-//! Two texts laid side by side: rows of what is the same and what differs.
+//! Arranges two texts in rows of equal and differing passages, for display.
 //!
-//! A [`Comparison`] says where each shared shingle first stands in both texts. Shingles that follow
-//! each other in both make a *stretch*. The heaviest chain of stretches that come in the same
-//! order in both texts anchors the rows; what lies between two anchors differs. A stretch
-//! that is not in the chain has been moved: its two places are shown where they are and
-//! carry the same number.
-//!
-//! # What this module does not know
-//!
-//! Which similarity the pages have. It arranges what [`explain`](super::explain) found, for showing.
+//! A [`Comparison`] gives the first place of each shared shingle in both texts. Neighbouring shingles form a
+//! *stretch*; the heaviest chain of stretches in the same order in both texts anchors the rows, and what lies
+//! between two anchors differs. A stretch outside the chain has moved: both places carry the same number. Does not
+//! measure similarity; [`explain`](super::explain) does.
 
 use super::explain::{Comparison, Passage};
 use crate::text::Place;
@@ -17,19 +12,9 @@ use crate::text::Place;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
     /// The same words on both sides.
-    Same {
-        /// Where in the left text.
-        left: Place,
-        /// Where in the right text.
-        right: Place,
-    },
+    Same { left: Place, right: Place },
     /// What one side has here and the other has not.
-    Different {
-        /// Of the left text.
-        left: Vec<Piece>,
-        /// Of the right text.
-        right: Vec<Piece>,
-    },
+    Different { left: Vec<Piece>, right: Vec<Piece> },
 }
 
 /// A part of one side of a differing row.

@@ -1,23 +1,19 @@
-//! SimHash: weighted hashes to the sums their bits are cut from.
+//! Accumulates weighted hashes into the 64 SimHash sums.
 //!
-//! For every bit position: add the weight where the hash has a 1, subtract it where it has
-//! a 0 (Sood, Algorithm 1 and equation 2.4). Done word-parallel: a 64-bit word holds one
-//! binary digit of 64 counters, so adding a hash to all of them is a carry-save step of five
-//! operations instead of 64 additions. With `c` the weight of the ones at a position and
-//! `total` the weight of all features, the sum there is `2c - total`, exactly.
+//! At every position the weight is added where the hash has a 1 and subtracted where it has a 0 (Sood, Algorithm 1
+//! and equation 2.4). Counters are bit-sliced: a 64-bit word holds one binary digit of 64 counters, so adding a
+//! hash is one carry-save step of five operations per digit of its weight on average; a level keeps one word
+//! waiting and carries when a second comes. With `c` the weight of the ones at a position and `total` that of all
+//! features, the sum is exactly `2c - total`.
+//!
+//! Source: Charikar 2002; Sood 2011, II.A; carry-save counting after Harley and Seal (Warren, Hacker's Delight,
+//! 5-1).
 //!
 //! ```text
 //!   level 2  (fours)   . . 1 .      each column is one counter,
 //!   level 1  (twos)    1 . . .      each row one machine word:
 //!   level 0  (ones)    1 . 1 1      counters 3 0 5 1
 //! ```
-//!
-//! A weight adds its hash at the level of each of its binary digits. A level keeps one word
-//! waiting; when a second comes, the two and the level's own word become a new word of the
-//! level and a carry for the next, so a hash costs one carry-save step per digit on average.
-//!
-//! Source: Charikar 2002; Sood 2011, II.A; carry-save counting after Harley and Seal
-//! (Warren, Hacker's Delight, 5-1).
 
 use super::bits::{BitSums, Fingerprint};
 use crate::hamming::{Kernel, Lanes, Work};
@@ -54,7 +50,6 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Adds one feature.
     #[inline]
     pub fn add(&mut self, hash: u64, weight: u32) {
         self.total += i64::from(weight);

@@ -1,26 +1,13 @@
-//! A similarity sketch: how much of two texts is the same, from 128 bytes each.
+//! A similarity sketch of 128 bytes: MinHash with [`BINS`] values, one bit of each kept.
 //!
-//! SimHash proposes pairs, the sketch confirms them. It is a MinHash of [`BINS`] values, one
-//! bit of each kept: two sketches agree in a bin with probability J + (1 - J) / 2, where J is
-//! the Jaccard similarity of the sets of shingles, so J is twice the share of agreeing bins
-//! minus one.
+//! Two sketches agree in a bin with probability J + (1 - J) / 2 for Jaccard similarity J of the shingles, so J is
+//! twice the share of agreeing bins minus one. By *fast similarity sketching*, every shingle goes to one bin in
+//! round 0; empty bins are filled by further rounds with other hashes and never replaced, so short texts fill all
+//! bins, in about `BINS * ln(BINS)` steps. [`minima`] defines the values. One bit a bin was measured best
+//! (`docs/internals/sketch-choice.md`). Does not handle hashes that are not uniform.
 //!
-//! The minima come from *fast similarity sketching*: in round 0 every shingle goes to one
-//! bin; bins still empty are filled by further rounds with other hashes, so every bin is
-//! filled however short the text is, and each agrees with probability J before it is cut to a
-//! bit. Later rounds never replace what an earlier one put. [`minima`] defines them exactly.
-//!
-//! A text costs one step per shingle, and a short one the steps until every bin was hit,
-//! about `BINS * ln(BINS)` however short it is; [`Lanes::to_vacant`] takes eight at a time where the CPU can.
-//!
-//! One bit a bin was chosen by measurement: of the ways to spend 128 bytes it has the least
-//! error from J = 0.7 up and ties with two bits at 0.5 (`docs/internals/sketch-choice.md`).
-//!
-//! Does not know what a shingle is: a set of uniform 64-bit hashes comes in. Texts whose
-//! hashes are not uniform would get a wrong sketch.
-//!
-//! Source: Dahlgaard, Knudsen and Thorup, "Fast similarity sketching", 2017; Li and König,
-//! "b-bit minwise hashing", 2010.
+//! Source: Dahlgaard, Knudsen and Thorup, "Fast similarity sketching", 2017; Li and König, "b-bit minwise hashing",
+//! 2010.
 
 use crate::features::hash::scramble;
 use crate::hamming::lanes::SLACK;

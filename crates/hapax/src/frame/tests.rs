@@ -1,4 +1,4 @@
-//! Pieces, frames and own texts, judged by slow versions.
+//! Pieces, frames and own texts, compared with slow reference implementations.
 
 use super::words::{letters_and_others, word_at};
 use super::*;

@@ -1,12 +1,8 @@
 //! What is known of a page when copies compete: the input of the winner rules.
 //!
-//! Everything here is a property of one page, never of a pair: that is what makes the order
-//! of pages total, and the winner independent of who arrived first.
-//!
-//! # What this module does not know
-//!
-//! Contents. Whether two pages are alike was decided before they compete. Addresses are only
-//! taken apart, not resolved: `HTTP://Example.org` and `http://example.org/` are two addresses.
+//! Every fact is a property of one page, never of a pair, so the order of pages is total and the winner does not
+//! depend on arrival. Does not compare contents. Addresses are only split, not resolved: `HTTP://Example.org` and
+//! `http://example.org/` differ.
 
 use super::scope::domain;
 use std::borrow::Cow;

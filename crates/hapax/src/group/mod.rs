@@ -1,4 +1,4 @@
-//! Duplicate groups and their winners: which copy stays, which may go, and why.
+//! Forms duplicate groups and chooses their winners: which copy stays, which are removable, and why.
 //!
 //! ```text
 //!   pages that match in a chain      groups, the winner first
@@ -6,19 +6,10 @@
 //!   A -- B -- C -- D                 (A) -- B     (C) -- D
 //! ```
 //!
-//! Likeness is not transitive: A matches B and B matches C, yet A and C may share little.
-//! So a page is *removable* only if it matches the winner of its group itself.
-//!
-//! # Reading order
-//!
-//! [`facts`] is what is known of a page and [`rules`] the order in which copies are preferred;
-//! [`reason`] puts a decision into words. [`scope`] restricts who is compared. [`batch`]
-//! groups all pages at once from their confirmed pairs, [`live`] keeps groups while pages come,
-//! change and go.
-//!
-//! # What this module does not know
-//!
-//! Contents and how they are compared: pairs come in confirmed. Files, clocks and threads.
+//! Similarity is not transitive: A matches B and B matches C, yet A and C may share little. So a page is
+//! *removable* only if it matches the winner of its group itself. [`batch`] groups all pages at once, [`live`]
+//! updates groups; [`rules`] is the order in which copies are preferred. Does not compare contents: pairs come in
+//! confirmed.
 //!
 //! Source: Zhu et al. 2012, sections 3 and 5.
 

@@ -1,4 +1,4 @@
-//! Which copy stays: an ordered list of rules that the user writes.
+//! Chooses which copy stays, by an ordered list of rules that the user writes.
 //!
 //! ```
 //! use hapax::group::{PageFacts, Rules};
@@ -11,6 +11,13 @@
 //! assert_eq!(reason.to_string(), "shortest-url: shorter URL (24 < 34 characters)");
 //! # Ok::<(), hapax::group::ParseRulesError>(())
 //! ```
+//!
+//! Guarantees a total order: each rule maps a page to a number, the first rule whose numbers differ decides, then
+//! the address in byte order, then the id. An unknown score or time is worse than any known one. `first-domain`
+//! reads what [`note_domains`](super::note_domains) noted of the set of copies; after it, rules that a page's
+//! author controls decide only within one domain.
+//!
+//! Source: Zhu et al. 2012, section 5, for what the rules look at.
 //!
 //! | rule | prefers |
 //! |---|---|
@@ -26,16 +33,6 @@
 //! | `first-recorded`, or `first` | what the repository recorded first; in a batch, what the input has first |
 //! | `earliest`, `latest` | the time at which the content was first seen |
 //! | `longest`, `shortest` | the length of the text, in words |
-//!
-//! # What it promises
-//!
-//! A total order: each rule maps a page to a number, the first rule whose numbers differ
-//! decides, then the address in byte order, then the id. So the best of a set depends on the
-//! set alone. An unknown score or time is worse than any known one, in both directions.
-//! `first-domain` reads what [`note_domains`](super::note_domains) noted of the set of copies; behind
-//! it, rules that whoever makes a page controls decide between pages of one domain only.
-//!
-//! Source: Zhu et al. 2012, section 5, for what the rules look at.
 
 use super::facts::PageFacts;
 use super::reason::{DecidedBy, Reason};
@@ -95,14 +92,10 @@ pub const MAX_RULES: usize = 200;
 #[non_exhaustive]
 pub enum ParseRulesError {
     #[error("no winner rule is called `{word}`; the rules are {KNOWN_RULES}")]
-    Unknown {
-        /// The word, as given.
-        word: String,
-    },
+    Unknown { word: String },
     /// A rule that needs a list has none, or has an empty name in it.
     #[error("winner rule `{word}` needs names: write {rule}:first|second")]
     NeedsNames {
-        /// The word, as given.
         word: String,
         /// The rule's name.
         rule: &'static str,
@@ -110,23 +103,16 @@ pub enum ParseRulesError {
     /// A rule that takes no list has one.
     #[error("winner rule `{word}` takes nothing after the colon: write {rule}")]
     NeedsNothing {
-        /// The word, as given.
         word: String,
         /// The rule's name.
         rule: &'static str,
     },
     /// The same rule twice: the second can never decide.
     #[error("winner rule `{word}` is written twice")]
-    Twice {
-        /// The word, as given.
-        word: String,
-    },
+    Twice { word: String },
     /// More rules than a list may have.
     #[error("{found} winner rules are more than the {MAX_RULES} a list may have")]
-    TooMany {
-        /// How many were given.
-        found: usize,
-    },
+    TooMany { found: usize },
 }
 
 /// An ordered list of rules; empty means that only the address decides.
@@ -168,7 +154,7 @@ impl Rules {
 
     /// Why `winner` stays and `loser` does not, with the values that decided.
     ///
-    /// Call it with the winner first; the text is about the first rule that tells them apart.
+    /// Call it with the winner first; the text is about the first rule that prefers one of them.
     pub fn reason(&self, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Reason {
         let (_, by) = self.order(winner, loser);
         Reason::new(self, by, winner, loser)

@@ -1,14 +1,9 @@
-//! Whom a page may be compared with at all.
+//! Restricts which pages are compared: one part per host, domain, language or category.
 //!
-//! A scope cuts the collection into parts that never share a group by content: one per host,
-//! domain, language or category. Redirects are not comparisons and cross scopes freely.
-//!
-//! # What this module does not know
-//!
-//! The public suffix list. The *domain* of a host is its last two labels, or three where the
-//! last is a two-letter country and the one before it is a customary second level (`co`,
-//! `com`, `org`, `net`, `gov`, `edu`, `ac`, ...). A caller who needs the list gives its own
-//! domain as a field.
+//! Pages of different scopes never share a group by content. Redirects cross scopes. Does not handle the public
+//! suffix list: the *domain* of a host is its last two labels, or three where the last is a two-letter country and
+//! the one before it a customary second level (`co`, `com`, `org`, `net`, `gov`, `edu`, `ac`, ...). A caller who
+//! needs the list gives the domain as a field.
 //!
 //! Source: Khan and Ali 2015, future work A.
 
@@ -50,7 +45,6 @@ pub enum Scope {
 /// What a scope may look at.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScopeFacts<'a> {
-    /// The page's address.
     pub url: &'a str,
     /// The page's language; empty when unknown.
     pub language: &'a str,

@@ -1,8 +1,7 @@
-//! Scattered bits of a fingerprint, collected into a small key.
+//! Gathers scattered bits of a fingerprint into a small key.
 //!
-//! A key is made of a few runs of neighbouring bits (blocks), so collecting them is a shift and
-//! a mask for each run. Where the CPU has a fast `pext` the kernel uses that instead; it is the
-//! same function:
+//! A key is a few runs of neighbouring bits, so gathering is a shift and a mask for each run, or the CPU's `pext`
+//! where that is fast; both give the same:
 //!
 //! ```text
 //!   value   0 1 1 0 1 0 0 1

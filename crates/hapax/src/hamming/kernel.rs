@@ -15,7 +15,6 @@ use crate::fingerprint::MaxDistance;
 
 /// A piece of work that wants to be compiled for the kernel it runs under.
 pub trait Work {
-    /// What it gives back.
     type Output;
 
     /// Does the work. Mark the implementation `#[inline(always)]`: only what is inlined here is

@@ -1,8 +1,7 @@
-//! How far apart: distances between fingerprints, as fast as the CPU allows.
+//! Distances between fingerprints, as fast as the CPU allows: the set bits of their XOR.
 //!
-//! The distance of two fingerprints is the number of set bits in their XOR. Everything here is
-//! that one operation over slices, compiled once for each instruction set worth having, and
-//! chosen once: an index asks for [`Kernel::best`] when it is made and keeps the answer.
+//! Loops over slices are compiled once for each instruction set. An index asks for [`Kernel::best`] when it is made
+//! and keeps the answer.
 //!
 //! ```
 //! # use std::ops::ControlFlow;
@@ -17,22 +16,8 @@
 //! assert_eq!(found, [(0, 2), (1, 1), (2, 2)]);
 //! ```
 //!
-//! # Reading order
-//!
-//! [`kernel`] picks the instruction set and runs a [`Work`] under it. [`lanes`] holds the loops
-//! such a work calls. [`gather`] collects scattered bits of a fingerprint into a small key.
-//! [`vacant`] says which hashes fill a bin of a sketch, `leading` gathers the outcome of a test of
-//! 64 bytes. [`memory`] hides the wait for memory: prefetches and large pages.
-//!
-//! # What this module promises
-//!
-//! Every kernel gives the same answers as the plain loop, in the same order; a property suite
-//! runs over each one this CPU has. It is the only home of `unsafe` in the crate, and nothing
-//! unsafe can be reached through its public items.
-//!
-//! # What this module does not know
-//!
-//! Ids, tables and plans.
+//! Guarantees that every kernel gives the answers of the plain loop, in the same order. The only home of `unsafe`
+//! in the crate; nothing unsafe can be reached through its public items. Does not handle ids, tables or plans.
 
 pub mod gather;
 pub mod kernel;

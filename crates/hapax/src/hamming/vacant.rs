@@ -38,7 +38,6 @@ impl Vacant {
         self.left
     }
 
-    /// The bin of a hash.
     #[inline(always)]
     pub fn bin(&self, hash: u64) -> usize {
         (hash >> self.to_bin) as usize & (MOST_BINS - 1)

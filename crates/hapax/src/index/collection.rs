@@ -36,7 +36,6 @@ pub enum BuildError {
     /// The engine is exact only up to a bound.
     #[error("within {asked} bits is out of range: this engine is exact from 0 to {most}")]
     BoundOutOfRange {
-        /// The bound asked for.
         asked: u32,
         /// The widest bound possible.
         most: u32,

@@ -35,7 +35,6 @@ impl Counted {
     }
 }
 
-/// See the module header.
 #[derive(Clone, Debug)]
 pub(super) struct Ids {
     /// The id of each row, or where in [`Shared::lists`] its ids are.
@@ -84,7 +83,6 @@ impl Ids {
         }
     }
 
-    /// How many entries there are.
     pub(super) fn entries(&self) -> usize {
         self.entries
     }

@@ -1,7 +1,7 @@
-//! Who is near: everything stored within `k` bits of a query.
+//! Searches everything stored within `k` bits of a query.
 //!
-//! One question, several engines. A [`Collection`] holds the entries, each distinct fingerprint
-//! once; an engine is made from it and answers through [`HammingIndex`]:
+//! A [`Collection`] holds the entries, each distinct fingerprint once; an engine is made from it and answers
+//! through [`HammingIndex`]:
 //!
 //! ```
 //! use hapax::fingerprint::{Fingerprint, MaxDistance};
@@ -25,25 +25,9 @@
 //! | [`SegmentView`](segment::SegmentView) | one sorted array, searched in the bytes of a file | exact |
 //! | [`WeakBits`] | flip the bits likeliest to differ; one table | as asked |
 //!
-//! # Reading order
-//!
-//! [`near`] is the interface: queries, matches, batches. [`collection`] keeps fingerprints and
-//! ids; [`packed`] is how it keeps them small. [`scan`] is the reference for all others.
-//! [`tables`] is the exact engine for large sets. [`live`] takes inserts and removals while it
-//! answers; [`segment`] is its immutable part, in memory or in a file. [`plan`] says which engine
-//! to take for how many pages. [`weak`] is the engine for little memory and for documents whose
-//! sums are known.
-//!
-//! # What this module promises
-//!
-//! An exact engine reports all and only what a scan reports, each entry once. Answers come
-//! sorted by distance, then id, whatever the batch size. The engines start no thread: share an
-//! index between threads and give each a part of the batch. `memory_bytes` counts every byte
-//! of heap an index holds.
-//!
-//! # What this module does not know
-//!
-//! Text, documents and disks. An entry is an id and a fingerprint.
+//! Guarantees: an exact engine reports all and only what a scan reports, each entry once, sorted by distance, then
+//! id. Engines start no thread. `memory_bytes` counts every byte of heap. [`plan`] says which engine to take. Does
+//! not know text, documents or disks.
 
 pub mod collection;
 mod ids;

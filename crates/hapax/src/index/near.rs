@@ -2,7 +2,7 @@
 //!
 //! An engine writes [`HammingIndex::visit_batch`] and gets the rest. Matches are pushed rather
 //! than pulled, because an engine works on many queries and tables at once to hide the wait for
-//! memory, and meets the matches of a query in no particular order. The callback is `dyn`: it
+//! memory, and reports the matches of a query in no particular order. The callback is `dyn`: it
 //! runs once per *verified* match, and those are rare.
 
 use std::ops::ControlFlow;
@@ -26,9 +26,7 @@ impl From<Fingerprint> for Query<'_> {
 /// A stored entry near the query. Ordered by distance, then id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Match {
-    /// How many bits differ.
     pub distance: u32,
-    /// The entry's id.
     pub id: u64,
 }
 
@@ -82,7 +80,6 @@ pub trait HammingIndex {
     /// Heap bytes held, spare capacity included.
     fn memory_bytes(&self) -> usize;
 
-    /// Is nothing stored?
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

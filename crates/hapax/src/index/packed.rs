@@ -33,12 +33,10 @@ impl PackedInts {
         self.len
     }
 
-    /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The value at `index`.
     #[inline(always)]
     pub fn get(&self, index: usize) -> u64 {
         debug_assert!(index < self.len);

@@ -1,6 +1,6 @@
 //! Compare with everything.
 //!
-//! The judge of all other engines, and the best one for small sets. A batch is answered in
+//! The reference implementation for all other engines, and the best one for small sets. A batch is answered in
 //! tiles: a stretch of fingerprints that fits into the first-level cache is compared with every
 //! query before the next one is loaded, so that a large set is read from memory once per batch
 //! and not once per query.
@@ -27,7 +27,6 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Scans these.
     pub fn new(pages: Collection) -> Self {
         Self::with_kernel(pages, Kernel::best())
     }
@@ -37,7 +36,6 @@ impl Scan {
         Self { pages, kernel }
     }
 
-    /// What is scanned.
     pub fn into_collection(self) -> Collection {
         self.pages
     }

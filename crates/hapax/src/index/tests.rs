@@ -21,8 +21,8 @@ pub(super) fn neighbourhoods() -> impl Strategy<Value = (Vec<Entry>, Vec<Fingerp
             let bits = flips.into_iter().fold(centres[centre], |b, j| b ^ (1u64 << j));
             Fingerprint::from_bits(bits)
         });
-        let stranger = any::<u64>().prop_map(Fingerprint::from_bits);
-        let point = prop_oneof![9 => near, 1 => stranger].boxed();
+        let unrelated = any::<u64>().prop_map(Fingerprint::from_bits);
+        let point = prop_oneof![9 => near, 1 => unrelated].boxed();
         let entry = (point.clone(), prop_oneof![0u64..50, any::<u64>()])
             .prop_map(|(fingerprint, id)| Entry { fingerprint, id });
         (vec(entry, 0..150), vec(point, 0..150)).prop_map(|(entries, mut queries)| {

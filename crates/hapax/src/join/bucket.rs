@@ -1,13 +1,9 @@
-//! All near pairs inside one part, without leaving the cache.
+//! Finds all near pairs inside one part, in the cache.
 //!
-//! The part is put into buckets by the bits of a key, by counting, and each bucket is compared
-//! with itself: every word against those after it, sixteen or more at a time. A word is 32 of the
-//! bits on which the bucket does not agree yet (or the whole fingerprint when the bound is wide);
-//! what is near by that is looked up whole. A pair that an earlier key has found is dropped: which
-//! keys find it follows from the differing bits, so nothing need be remembered. Buckets that are
-//! too large for that are left to `dense`.
-//!
-//! What this module does not know: where the part came from, and threads.
+//! The part is put into buckets by the bits of a key, by counting, and each bucket is compared with itself, sixteen
+//! or more words at a time. A word is 32 of the bits on which the bucket does not agree yet (the whole fingerprint
+//! for a wide bound); near words are compared whole. Which keys find a pair follows from its differing bits, so
+//! only the first reports it. `dense` takes buckets that are too large.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -73,7 +69,6 @@ impl<I: Id> Scratch<I> {
         }
     }
 
-    /// Starts a new part.
     pub(super) fn clear(&mut self) {
         self.fingerprints.clear();
         self.ids.clear();

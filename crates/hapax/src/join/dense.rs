@@ -1,24 +1,17 @@
-//! All near pairs of very many distinct fingerprints that share a key.
+//! Finds all near pairs of very many distinct fingerprints that share a key.
 //!
-//! A key that is common, as that of a template page, leaves a bucket in which comparing everything
-//! with everything is quadratic. Such a *dense cluster* is keyed again by bits on which it differs: those are
-//! cut into `k + 1` blocks, a pair within `k` agrees on one of them, and only what agrees is compared;
-//! what is still a dense cluster is cut again.
+//! A *dense cluster*, such as a template's pages, makes a bucket quadratic. It is keyed again by bits on which it
+//! differs, cut into `k + 1` blocks; what agrees on a block is compared, or cut again. Guarantees each pair within
+//! the bound once; pairs that agree on all bits of a mask in `differ` are not reported. A cluster that no cut makes
+//! smaller is compared whole: it has about as many pairs as comparisons.
+//!
+//! Idea: Manku, Jain and Das Sarma, 2007, section 3.1 ("a recursive application of the scheme").
 //!
 //! ```text
 //!   dense cluster, k = 1      1010 0110 ....    blocks of the bits that differ: A, B
 //!     agrees on A  -> groups, compared or cut again
 //!     agrees on B  -> the same, for pairs that do not agree on A
 //! ```
-//!
-//! # What this module promises
-//!
-//! Each pair within the bound is reported once, and no pair that agrees on all bits of a mask in `differ`
-//! is asked for: a group in which everybody agrees on one is dropped without a comparison. A dense cluster
-//! that no cut would make smaller is compared as it is: it is so dense that it has as many near pairs
-//! as comparisons, about.
-//!
-//! Idea: Manku, Jain and Das Sarma, 2007, section 3.1 ("a recursive application of the scheme").
 
 use super::bucket::{GROUP, STEP, compare};
 use crate::hamming::{BitGather, Lanes};
@@ -35,7 +28,6 @@ struct Group {
     differ: Vec<u64>,
 }
 
-/// How to go about it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dense {
     /// Groups of more than this are cut.

@@ -1,8 +1,7 @@
-//! All pairs within a bound, of records that lie apart: on many machines, in many tasks.
+//! Finds all pairs within a bound among records on many machines.
 //!
-//! The stages of a [`plan`](super::plan) are independent of each other, and inside a stage only
-//! records that agree in its first bits can share a bucket. So every record is sent to one *piece* for each
-//! stage, a piece is joined wherever it was sent, and nothing needs to be put together:
+//! Every record is sent to one *piece* for each stage of a [`plan`](super::plan), `k + 1` places; only records of
+//! one piece can share a bucket, and a piece is joined where it was sent.
 //!
 //! ```text
 //!   record --stage 0--> piece 0.17 --+
@@ -10,19 +9,9 @@
 //!          --stage 2--> piece 2.40 --+
 //! ```
 //!
-//! Within `k` bits that is `k + 1` places for a record, although there are C(m, k) keys: the keys
-//! of a stage are made where the piece is joined.
-//!
-//! # What this module promises
-//!
-//! All pieces of all stages together give every pair within the bound once, as
-//! [`pairs`](super::pairs()) does, in no matter which order the records of a piece come. Buckets of
-//! more records than the bound of [`PairOptions`] are keyed again, which loses nothing, and counted. Twins,
-//! which have one fingerprint, are not reported.
-//!
-//! # What this module does not know
-//!
-//! How records travel, and which piece is joined where.
+//! Guarantees that all pieces together give every pair within the bound once, as [`pairs`](super::pairs()) does, in
+//! any order of the records. Buckets above the bound of [`PairOptions`] are keyed again without loss, and counted.
+//! Twins, which have one fingerprint, are not reported. Does not move records.
 
 use super::bucket::Finder;
 use super::executor::Executor;

@@ -1,4 +1,4 @@
-//! Many against many: all near pairs of a set, and a batch against a file.
+//! Joins: all near pairs of a set, and a batch against a file.
 //!
 //! ```
 //! use hapax::fingerprint::MaxDistance;
@@ -13,37 +13,12 @@
 //! # Ok::<(), hapax::join::JoinError>(())
 //! ```
 //!
-//! # Reading order
-//!
-//! [`plan`] says which bits two near fingerprints must share. `parts`, `collapse` and `bucket`
-//! are the steps: cut a set into parts that fit the cache, make identical fingerprints one,
-//! compare inside a part, and what to do with a `dense` one. [`pairs`](mod@pairs) puts them together in memory, [`spilled`] in a
-//! given amount of it; [`joined`] is the result. [`distributed`] is for
-//! sets that lie on many machines. [`matching`] streams a file past a batch.
-//!
-//! # What this module promises
-//!
-//! A join finds all and only what comparing everything with everything finds, each pair once,
-//! and its result and the order of it depend on the input alone: not on the plan, the
-//! partitioning, the memory or the threads. Identical fingerprints cost time and space linear
-//! in their number.
-//!
-//! # What this module does not know
-//!
-//! Files and threads: they come through [`Spill`], [`Chunks`] and [`Executor`].
-//!
-//! # What it costs, and how to go lower
-//!
-//! 16 million fingerprints within 3 bits take about as long as five sorts of them on one core
-//! with AVX-512 (nine with AVX2): a good one for collapsing, one less a bit for each of the four
-//! stages, of which a quarter is the way through main memory and the rest bucketing and comparing
-//! in the cache, and less than half a one for ordering the pairs. To go lower: collapse by
-//! bucketing on a second digit instead of sorting the remainders; partition by the next stage's
-//! bits while a part is still in the cache, which saves a pass through memory for each stage;
-//! hand out pairs as they are found, for callers who need no order.
-//!
-//! Very many *distinct* fingerprints that share a key are keyed again by bits on which they differ, so
-//! that they too cost about as much as there are near pairs among them.
+//! Guarantees all and only what comparing everything with everything finds, each pair once, in an order that
+//! depends on the input alone, not on plan, memory or threads. Identical fingerprints take linear time and space;
+//! dense clusters about as much as they have near pairs. 16 million fingerprints within 3 bits take as long as
+//! about five sorts of them on one core with AVX-512. [`pairs`](mod@pairs) works in memory, [`spilled`] in a given
+//! amount of it, [`distributed`] on many machines, [`matching`] streams a file past a batch. Does not handle files
+//! and threads: see [`Spill`], [`Chunks`] and [`Executor`].
 
 pub mod distributed;
 pub mod executor;
@@ -81,19 +56,13 @@ pub enum JoinError {
     /// Joins are exact up to a bound, and beyond it would compare everything with everything.
     #[error("within {asked} bits is out of range: a join is exact from 0 to {most}")]
     BoundOutOfRange {
-        /// The bound asked for.
         asked: u32,
         /// The widest bound possible.
         most: u32,
     },
     /// The memory allowed would not even hold the buffers.
     #[error("{given} bytes of memory are not enough for a join: {least} is the least")]
-    MemoryTooSmall {
-        /// The bytes allowed.
-        given: usize,
-        /// The bytes needed.
-        least: usize,
-    },
+    MemoryTooSmall { given: usize, least: usize },
     /// The temporary storage failed.
     #[error("the temporary storage of a join failed")]
     Spill { source: std::io::Error },
@@ -114,15 +83,11 @@ pub enum JoinError {
     ChunkTooLarge {
         /// Its number, from 0.
         chunk: usize,
-        /// How many it has.
         given: usize,
     },
     /// Queries are numbered with 32 bits.
     #[error("{given} queries are more than one batch holds (4294967295); use several")]
-    BatchTooLarge {
-        /// How many there are.
-        given: usize,
-    },
+    BatchTooLarge { given: usize },
     /// Whoever takes the results could not.
     #[error("the results of a join could not be passed on")]
     Sink { source: Box<dyn std::error::Error + Send + Sync> },

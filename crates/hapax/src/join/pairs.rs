@@ -1,4 +1,4 @@
-//! All pairs within a bound, in memory.
+//! Finds all pairs within a bound, in memory.
 //!
 //! ```text
 //!   records --partition by highest bits--> parts --collapse--> distinct, sorted
@@ -7,9 +7,8 @@
 //!   pairs --sort--> result
 //! ```
 //!
-//! The first stage looks at the highest bits, by which the set is sorted already: nothing moves.
-//! Two areas of one record each are all that is ever held, beside the pairs: 24 bytes a
-//! fingerprint with 32-bit ids.
+//! The first stage uses the highest bits, by which the set is sorted already. Beside the pairs it holds two areas
+//! of one record each: 24 bytes a fingerprint with 32-bit ids.
 
 use std::ops::Range;
 

@@ -1,9 +1,8 @@
-//! A set cut into parts by a few of its bits.
+//! Cuts a set into parts by a few of its bits.
 //!
-//! The set lives in chunks, and each chunk is partitioned by itself: a part is one short run in
-//! every chunk, read one after the other. That keeps the writing inside a cache-sized area, lets
-//! chunks be partitioned side by side with no shared output, and makes the order of records
-//! inside a part depend on the input alone.
+//! Each chunk of the set is partitioned by itself, and a part is one run in every chunk, read one after the other.
+//! So writing stays inside a cache-sized area, chunks are partitioned in parallel without shared output, and the
+//! order inside a part depends on the input alone.
 //!
 //! ```text
 //!   chunk 0   | part 0 | part 1 |   part 2   |
@@ -37,7 +36,6 @@ impl Digit {
         Self { shift, bits }
     }
 
-    /// How many values it has.
     pub(super) fn values(self) -> usize {
         1 << self.bits
     }

@@ -1,9 +1,12 @@
-//! Which bits two near fingerprints must share, and in which order to look at them.
+//! Plans which bits two near fingerprints must share, and in which order to compare by them.
 //!
-//! Cut the 64 bits into `m` blocks, `m > k`. Flipping `k` bits leaves at least `m - k` blocks
-//! alone, so a pair within `k` agrees on one of the C(m, k) keys of `m - k` blocks. Keys with the
-//! same first block share a *stage*: the set is partitioned once by bits of that block, into
-//! parts that fit the cache, and each part is bucketed there once for each key of the stage:
+//! Of `m > k` blocks, `k` flips leave at least `m - k` alone, so a pair within `k` agrees on one of the C(m, k)
+//! keys of `m - k` blocks. Keys with the same first block share a *stage*: the set is partitioned once by that
+//! block, into parts that fit the cache, and bucketed once for each key. Only the `k + 1` stages move the set
+//! through memory. A larger `m` makes smaller buckets and more keys; `m = k` compares everything. A pair belongs to
+//! the first key on whose *used* bits it agrees.
+//!
+//! Source: Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", 2007, for blocks and keys.
 //!
 //! ```text
 //!   k = 3, m = 5         A  |  B  |  C  |  D  |  E
@@ -16,15 +19,6 @@
 //!   stage 3                              =====
 //!     key                                DE
 //! ```
-//!
-//! Only the stages move the set through main memory, and there are `k + 1` of them whatever
-//! `m` is. A larger `m` makes buckets smaller and keys more numerous; `m = k + 1` has one key a
-//! stage. Of the bits of a key, as many are used as give small buckets; a pair belongs to
-//! the first key on whose *used* bits it agrees, and is reported there only. `m = k` stands for
-//! no key at all: everything is compared with everything.
-//!
-//! What this module does not know: fingerprints. Blocks and keys: Manku, Jain and Das Sarma,
-//! "Detecting near-duplicates for web crawling", 2007.
 
 use crate::fingerprint::{Fingerprint, MaxDistance};
 use crate::hamming::Kernel;
@@ -131,7 +125,6 @@ impl Plan {
         self.blocks
     }
 
-    /// How many keys there are.
     pub fn keys(&self) -> usize {
         self.stages.iter().map(|stage| stage.inner.len()).sum()
     }

@@ -74,7 +74,6 @@ id!(u64, u128);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C, packed(4))]
 pub struct Record<I> {
-    /// The 64 bits.
     pub fingerprint: u64,
     /// Whose they are.
     pub id: I,

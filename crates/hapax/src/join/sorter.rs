@@ -18,7 +18,6 @@ use super::spill::Spill;
 pub(super) struct Numbers(u32);
 
 impl Numbers {
-    /// A new number.
     pub(super) fn take(&mut self) -> u32 {
         self.0 += 1;
         self.0 - 1

@@ -1,6 +1,4 @@
-//! All pairs within a bound, in a given amount of memory.
-//!
-//! The same steps as in memory, and the same edges in the same order:
+//! Finds all pairs within a bound, in a given amount of memory, with the edges and order of the join in memory.
 //!
 //! ```text
 //!   records --sort, in runs--> merge --collapse--> distinct (spilled), twins --+
@@ -10,12 +8,9 @@
 //!   pairs and twins --sort, in runs--> merge --> the caller                    v
 //! ```
 //!
-//! The first stage reads its partitions straight from the distinct records, which are in order
-//! already. A partition too large for the memory, because very many distinct fingerprints share
-//! their first bits, is compared tile by tile.
-//!
-//! The budget covers records, pairs and buffers. Beyond it come about 2 MB for each thread, and
-//! the pairs found in one partition before they are passed on.
+//! The first stage reads its partitions from the sorted distinct records. A partition too large for memory, because
+//! very many distinct fingerprints share their first bits, is compared tile by tile. The budget covers records,
+//! pairs and buffers; beyond it come about 2 MB a thread, and the pairs of one partition before they are passed on.
 
 use super::JoinError;
 use super::bucket::Finder;

@@ -127,7 +127,6 @@ impl Attributes {
         }
     }
 
-    /// The tag is complete.
     pub(super) fn finish(&mut self) {
         self.finish_name();
         self.current = None;

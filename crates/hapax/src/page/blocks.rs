@@ -1,13 +1,9 @@
-//! The page's text cut into blocks, and which containers each block stands in.
+//! Cuts a page's text into blocks, with the containers around each.
 //!
-//! A block is the text between two block-level tags. What is remembered of the markup is only
-//! what [`content`](super::content) decides by: how much of a block is link text, and the chain
-//! of *marked* containers around it (`<nav>`, `<article>`, `class="sidebar"`, ...). Open containers are a stack of small entries; an end tag without
-//! its start tag is found out by a count, so every tag costs constant time on average.
-//!
-//! # What this module does not know
-//!
-//! Which blocks stay.
+//! A block is the text between two block-level tags. It keeps only what [`content`](super::content) decides by: the
+//! share of link text, and the chain of *marked* containers around it (`<nav>`, `<article>`, `class="sidebar"`,
+//! ...). An end tag without its start tag is found by a count, so a tag costs constant time on average. Does not
+//! choose blocks.
 
 use super::attributes::{Attribute, Attributes};
 use super::element::Element;

@@ -1,18 +1,17 @@
-//! Which encoding the bytes of a page are in, and the bytes as UTF-8.
+//! Finds the encoding of a page and decodes its bytes to UTF-8. Bytes that are wrong in their encoding become
+//! U+FFFD.
 //!
-//! The order of the WHATWG encoding sniffing algorithm, in which a byte order mark wins over
-//! the header, with one step added for undeclared pages:
-//!
-//! 1. a byte order mark (UTF-8, UTF-16);
-//! 2. `charset` of the `Content-Type` header;
-//! 3. a `<meta>` tag or an XML declaration in the first 1,024 bytes ([`prescan`](super::prescan));
-//! 4. bytes that are UTF-8, or almost: at least ten whole multi-byte characters for each
-//!    damaged one; zero bytes at every other place are UTF-16;
-//! 5. `chardetng` on 8 KiB from the first byte beyond ASCII, with the host's top-level domain
-//!    as a hint. ISO-2022-JP is never guessed: it would let ASCII bytes change meaning.
-//!
-//! Labels no browser decodes (`hz-gb-2312`, `utf-7`, ...) count as not given. Bytes that are
-//! wrong in their encoding become U+FFFD.
+//! Follows the WHATWG encoding sniffing algorithm, in which a byte order mark wins over the header, with one step
+//! added for undeclared pages. Labels that no browser decodes (`hz-gb-2312`, `utf-7`, ...) count as not given. In
+//! this order:
+//
+// 1. a byte order mark (UTF-8, UTF-16);
+// 2. `charset` of the `Content-Type` header;
+// 3. a `<meta>` tag or an XML declaration in the first 1,024 bytes ([`prescan`](super::prescan));
+// 4. bytes that are UTF-8, or almost: at least ten whole multi-byte characters for each
+//    damaged one; zero bytes at every other place are UTF-16;
+// 5. `chardetng` on 8 KiB from the first byte beyond ASCII, with the host's top-level domain
+//    as a hint. ISO-2022-JP is never guessed: it would let ASCII bytes change meaning.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -38,7 +37,7 @@ impl Charset {
 /// How much an undeclared page shows of itself to the detector.
 const DETECTION_BYTES: usize = 8 << 10;
 
-/// How much is looked at to tell damaged UTF-8 from another encoding.
+/// Bytes read to distinguish damaged UTF-8 from another encoding.
 const DAMAGE_BYTES: usize = 64 << 10;
 
 /// Names the encoding of `bytes`.

@@ -1,22 +1,21 @@
-//! Which blocks of a page are its main content.
+//! Chooses the blocks of a page that are its main content. Linear in the text; decides by lengths and counts, never
+//! by words. When too little is left, less strict choices are tried, and the whole body last.
 //!
-//! 1. **Marked blocks go.** Whatever stands in `<nav>`, `<header>`, `<footer>`, `<aside>`, a role of
-//!    that kind or a hidden element is dropped. A class or id that only hints at it counts too,
-//!    unless its container holds most of the page's running text. A container that says it is the
-//!    article or the main part, and holds a good share of the running text, bounds the rest.
-//! 2. **Each block is judged by itself and its neighbours**: number of words and link density of
-//!    the block, the one before and the one after, by the decision tree of Kohlschütter et al.
-//!    A single line of links does not interrupt running text, and inside a schema.org
-//!    `articleBody` everything but links is content.
-//! 3. **One stretch stays.** Content counts for a stretch, boilerplate against it; the best
-//!    stretch of blocks is kept, so that running text far away (comments, signatures) goes.
-//! 4. When too little is left, less strict choices are tried, and the whole body last.
-//!
-//! Linear in the text; the decision reads lengths and counts, never words.
-//!
-//! Sources: Kohlschütter, Fankhauser, Nejdl, "Boilerplate detection using shallow text features",
-//! 2010, for step 2; Pasternack and Roth, "Extracting article text from the web with maximum
-//! subsequence segmentation", 2009, for step 3.
+//! Sources: Kohlschütter, Fankhauser, Nejdl, "Boilerplate detection using shallow text features", 2010, for step 2;
+//! Pasternack and Roth, "Extracting article text from the web with maximum subsequence segmentation", 2009, for
+//! step 3.
+//
+// 1. **Marked blocks go.** Whatever stands in `<nav>`, `<header>`, `<footer>`, `<aside>`, a role of
+//    that kind or a hidden element is dropped. A class or id that only hints at it counts too,
+//    unless its container holds most of the page's running text. A container that says it is the
+//    article or the main part, and holds a good share of the running text, bounds the rest.
+// 2. **Each block is classified by itself and its neighbours**: number of words and link density of
+//    the block, the one before and the one after, by the decision tree of Kohlschütter et al.
+//    A single line of links does not interrupt running text, and inside a schema.org
+//    `articleBody` everything but links is content.
+// 3. **One stretch stays.** Content counts for a stretch, boilerplate against it; the best
+//    stretch of blocks is kept, so that running text far away (comments, signatures) goes.
+// 4. When too little is left, less strict choices are tried, and the whole body last.
 
 use super::blocks::{Block, Blocks};
 use super::marks::Mark;

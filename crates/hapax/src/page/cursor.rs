@@ -1,14 +1,10 @@
 //! The input of the tokenizer, with a position that the emitter can read and move.
 //!
-//! `html5gum` runs the HTML standard's state machine byte by byte where it must, which costs
-//! several state changes for each attribute. Most tags are regular and most of their
-//! attributes are wanted by nobody. So reader and emitter share one position: at the start of a
-//! tag the emitter looks ahead, and when the tag is regular it moves the position to its `>`,
-//! which is all the tokenizer then reads. Anything irregular is left to the tokenizer, from
-//! the first byte on. Contents of `<script>` and the like are stepped over in the same way.
-//!
-//! Promises: the position only moves forward, but for the first byte of a character that the
-//! emitter hands back so that characters arrive whole.
+//! `html5gum` runs the HTML standard's state machine byte by byte, several state changes for each attribute, while
+//! most attributes are not used. At the start of a regular tag the emitter moves the shared position to its `>`;
+//! irregular tags are left to the tokenizer from their first byte on. Contents of `<script>` and the like are
+//! skipped in the same way. Guarantees that the position only moves forward, but for the first byte of a character
+//! handed back so that characters arrive whole.
 
 use std::cell::Cell;
 use std::convert::Infallible;

@@ -89,7 +89,6 @@ pub enum EncodingSource {
     Given,
 }
 
-/// Why a page has no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageError {

@@ -53,7 +53,7 @@ pub(super) enum Element {
     Math,
     /// The part of an image that holds HTML.
     ForeignObject,
-    /// From here on: blocks and controls that main-content extraction tells apart.
+    /// From here on: blocks and controls that main-content extraction distinguishes.
     Nav,
     Header,
     Footer,
@@ -79,7 +79,6 @@ pub(super) enum Element {
 }
 
 impl Element {
-    /// How many there are.
     pub(super) const COUNT: usize = Element::Td as usize + 1;
 
     /// No element has a longer name.

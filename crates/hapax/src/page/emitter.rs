@@ -1,34 +1,24 @@
-//! The tokenizer's events into text and facts, without building a tree.
+//! Turns the tokenizer's events into text and facts without building a tree.
 //!
-//! # What becomes text
-//!
-//! Everything a browser would show, in the order it is written: text before `<body>` or after
-//! `</body>` counts, because browsers move it into the body. These do not become text:
-//!
-//! * comments, doctypes, attributes (`alt` and `title` too), `<title>`;
-//! * what the page's own markup hides (`hidden`);
-//! * contents of `script`, `style`, `noscript`, `iframe`, `noembed`, `noframes`; `noscript` is read when
-//!   it was found to hold most of the page;
-//! * contents of `svg`, `template`, `object`, `applet`, `video`, `audio`, `canvas`, `datalist`, `rp`,
-//!   `annotation` and `annotation-xml`.
-//!
-//! Formulas in MathML are shown, so they stay; so do text areas, buttons and options, unless only
-//! the main content is asked for.
-//!
-//! # What is never closed
-//!
-//! A browser loses the rest of the page to some of these; a text extractor should not:
-//!
-//! * An unclosed `svg` ends at the next tag that is HTML only, outside `foreignObject`.
-//! * The others of the last group, unclosed at the end of the page, are read as if their tag
-//!   were not there. The skipped text is kept until then, so this costs no second pass.
-//! * `noscript`, `iframe`, `noembed`, `noframes`, `title`, `textarea` and `xmp` without an end tag
-//!   anywhere after them are read as if their tag were not there.
-//! * An unclosed `script`, `style` or comment takes the rest of the page, as in browsers.
-//!
-//! # What this module does not know
-//!
-//! Encodings, addresses in running text, and which blocks are the main content.
+//! Everything a browser would show becomes text, in source order, also before `<body>` and after `</body>`, and
+//! MathML formulas. Text areas, buttons and options are left out only for main content. Does not handle encodings,
+//! addresses in text, or main content.
+//
+// Does not become text:
+// * comments, doctypes, attributes (`alt` and `title` too), `<title>`;
+// * what the page's own markup hides (`hidden`);
+// * contents of `script`, `style`, `noscript`, `iframe`, `noembed`, `noframes`; `noscript` is read when
+//   it was found to hold most of the page;
+// * contents of `svg`, `template`, `object`, `applet`, `video`, `audio`, `canvas`, `datalist`, `rp`,
+//   `annotation` and `annotation-xml`.
+//
+// Never closed (a browser loses the rest of the page to some of these; this extractor does not):
+// * An unclosed `svg` ends at the next tag that is HTML only, outside `foreignObject`.
+// * The others of the last group, unclosed at the end of the page, are read as if their tag
+//   were not there. The skipped text is kept until then, so this costs no second pass.
+// * `noscript`, `iframe`, `noembed`, `noframes`, `title`, `textarea` and `xmp` without an end tag
+//   anywhere after them are read as if their tag were not there.
+// * An unclosed `script`, `style` or comment takes the rest of the page, as in browsers.
 
 use std::cell::Cell;
 use std::convert::Infallible;

@@ -62,7 +62,6 @@ impl Facts {
         }
     }
 
-    /// Forgets the last page.
     pub(super) fn reset(&mut self) {
         let buffer = self.title.finish();
         self.title.reset(buffer);

@@ -1,15 +1,15 @@
-//! Runs of text into words separated by single ASCII spaces.
+//! Folds text into words separated by single ASCII spaces.
 //!
-//! * Every character with the Unicode property `White_Space` (space, tab, line ends, U+00A0,
-//!   U+2003, U+3000, ...) separates words; any number of them becomes one ASCII space.
-//! * Characters a reader never sees are dropped without separating: the other controls
-//!   (U+0000 among them) and those with the property `Default_Ignorable_Code_Point` (soft
-//!   hyphen, U+200B, variation selectors, tags, ...).
-//! * Everything else is copied, the two joiners included: [`joiners`](super::joiners) decides
-//!   about them when the whole text is known.
-//!
-//! The buffer never starts with a space and never holds two in a row; it may end with one
-//! until [`Fold::finish`] trims it.
+//! The buffer never starts with a space or holds two in a row; it may end with one until [`Fold::finish`] trims it.
+//! Joiners are left to [`joiners`](super::joiners).
+//
+// * Every character with the Unicode property `White_Space` (space, tab, line ends, U+00A0,
+//   U+2003, U+3000, ...) separates words; any number of them becomes one ASCII space.
+// * Characters a reader never sees are dropped without separating: the other controls
+//   (U+0000 among them) and those with the property `Default_Ignorable_Code_Point` (soft
+//   hyphen, U+200B, variation selectors, tags, ...).
+// * Everything else is copied, the two joiners included: [`joiners`](super::joiners) decides
+//   about them when the whole text is known.
 
 /// Text being folded into one growing buffer.
 #[derive(Debug)]
@@ -313,7 +313,7 @@ mod tests {
         seen.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Text in which separators, invisible characters and multi-byte neighbours of both meet.
+    /// Text in which separators, invisible characters and multi-byte neighbours of both are adjacent.
     fn awkward_text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             4 => "[a-z]{1,9}",

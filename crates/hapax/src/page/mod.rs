@@ -1,8 +1,7 @@
-//! Bytes of a page into the text a reader sees.
+//! Extracts the text a reader sees from the bytes of a page.
 //!
-//! A [`Extractor`] decides what the bytes are, decodes them, drops what is not shown and folds
-//! the rest into words separated by single spaces. On the way it notes what later stages need:
-//! title, canonical address, refresh, language and out-links.
+//! An [`Extractor`] decides what the bytes are, decodes them, drops what is not shown and folds the rest into words
+//! separated by single spaces. It also finds title, canonical address, refresh, language and out-links.
 //!
 //! ```
 //! use hapax::page::{Hints, Extractor, ExtractOptions};
@@ -17,27 +16,11 @@
 //! # Ok::<(), hapax::page::PageError>(())
 //! ```
 //!
-//! # What it promises
+//! Guarantees that any bytes end in a [`Page`] or a [`PageError`], in linear time and memory bounded by [`Limits`]:
+//! no tree, no recursion. The result depends on bytes, hints and options only. Does not handle words, external
+//! style sheets or scripts: text that only they hide is kept.
 //!
-//! Any bytes end in a [`Page`] or a [`PageError`], in time linear in their number and memory
-//! bounded by [`Limits`]: no tree is built and nothing recurses. The result depends on bytes, hints
-//! and options only, not on what the extractor read before. An empty page is a page with empty text.
-//!
-//! # Reading order
-//!
-//! `sniff` tells markup, text and binary apart. `charset` and `prescan` find the encoding.
-//! `emitter` turns the tokenizer's events into text, with `cursor` to read ahead, `tag` for the tag it reads, `element` for
-//! what tags mean, `attributes` and `facts` for what they state, `hidden` for what is not shown.
-//! `fold` folds white space and drops invisible characters, `joiners` the joiners that change nothing, `urls`
-//! removes addresses from the text. For the main content, `blocks` cuts the text into blocks,
-//! `marks` reads what is said about them, and `content` decides.
-//!
-//! # What this module does not know
-//!
-//! Words, languages, external style sheets and scripts: what only they hide is text.
-//!
-//! Source: Khan and Ali 2015, section III.F, for what is removed; the HTML standard for how pages
-//! are read.
+//! Source: Khan and Ali 2015, section III.F, for what is removed; the HTML standard for how pages are read.
 
 mod attributes;
 mod blocks;
@@ -213,7 +196,7 @@ impl Extractor {
     fn read_markup(&mut self, html: &str, syntax: Syntax, hints: &Hints<'_>) {
         self.run(html, syntax, false);
         if self.gathered.tally.has_late_rules {
-            // What came before them has to be judged by them, too.
+            // They also apply to what came before them.
             self.gathered.sheet.complete();
             let buffer = self.gathered.text.finish();
             self.restart(buffer);

@@ -14,7 +14,6 @@ pub struct Hints<'a> {
     pub url: Option<&'a str>,
 }
 
-/// The body of a document.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
     Html(&'a str),

@@ -1,17 +1,16 @@
-//! Markup, plain text, or neither.
+//! Distinguishes markup, plain text and binary data.
 //!
-//! In this order:
-//!
-//! 1. Bytes that begin like a known binary format are refused, whatever was declared.
-//! 2. A declared content type decides: HTML, XHTML and anything XML is markup, other `text/`
-//!    types are text, the rest is refused. An absent or meaningless type
-//!    (`application/octet-stream`, `unknown/unknown`, `*/*`) decides nothing.
-//! 3. More than one control byte in twenty (and at least four) among the first 8 KiB is
-//!    binary, unless the bytes are UTF-16.
-//! 4. Undeclared bytes are markup when they begin with a tag, a comment or a declaration, or
-//!    when a tag that every page has turns up in the first 4 KiB; else text.
-//!
-//! Idea: the WHATWG MIME sniffing standard, cut down to what a text extractor needs.
+//! Follows the WHATWG MIME sniffing standard, reduced to what a text extractor needs. Reads the declared type and the
+//! first bytes, in this order:
+//
+// 1. Bytes that begin like a known binary format are refused, whatever was declared.
+// 2. A declared content type decides: HTML, XHTML and anything XML is markup, other `text/`
+//    types are text, the rest is refused. An absent or meaningless type
+//    (`application/octet-stream`, `unknown/unknown`, `*/*`) decides nothing.
+// 3. More than one control byte in twenty (and at least four) among the first 8 KiB is
+//    binary, unless the bytes are UTF-16.
+// 4. Undeclared bytes are markup when they begin with a tag, a comment or a declaration, or
+//    when a tag that every page has turns up in the first 4 KiB; else text.
 
 use std::borrow::Cow;
 

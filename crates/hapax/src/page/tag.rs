@@ -3,7 +3,6 @@
 use super::element::Element;
 use super::hidden::name_of;
 
-/// The tag being read.
 #[derive(Debug)]
 pub(super) struct Tag {
     pub(super) name: [u8; Element::MAX_NAME],

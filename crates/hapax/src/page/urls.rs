@@ -1,17 +1,15 @@
-//! Addresses out of running text.
+//! Removes addresses from running text, in linear time.
 //!
-//! What is removed, everything else stays:
-//!
-//! * **Start.** `http://`, `https://` or `ftp://` in any case, not directly after an ASCII letter
-//!   or digit; or `www.` (also `WWW.` and `Www.`), not directly after an ASCII letter, digit or
-//!   one of `.-_@/`. A letter or digit must follow (or `[` after `//`).
-//! * **Extent.** As far as ASCII letters and digits, the characters `-._~:/?#[]@!$&'()*+,;=%` and
-//!   letters and digits of alphabets below U+0E00 reach. Chinese, Japanese or Thai words that
-//!   follow without a space therefore stay.
-//! * **End.** Trailing `.,;:!?'*_~()[]` belong to the sentence and stay.
-//!
-//! One space takes the place of an address, folded with its neighbours. E-mail addresses and
-//! bare host names stay. Time is linear in the text.
+//! One space replaces an address, folded with its neighbours. E-mail addresses and bare host names stay. An address
+//! is found by:
+//
+// * **Start.** `http://`, `https://` or `ftp://` in any case, not directly after an ASCII letter
+//   or digit; or `www.` (also `WWW.` and `Www.`), not directly after an ASCII letter, digit or
+//   one of `.-_@/`. A letter or digit must follow (or `[` after `//`).
+// * **Extent.** As far as ASCII letters and digits, the characters `-._~:/?#[]@!$&'()*+,;=%` and
+//   letters and digits of alphabets below U+0E00 reach. Chinese, Japanese or Thai words that
+//   follow without a space therefore stay.
+// * **End.** Trailing `.,;:!?'*_~()[]` belong to the sentence and stay.
 
 use memchr::memmem;
 

@@ -1,12 +1,11 @@
-//! Words whose letters only look like those of another script, brought to one spelling.
+//! Brings words whose letters look like those of another script to one spelling.
 //!
-//! A word of Latin, Cyrillic or Greek letters is written with the letters of the one script of which it has a
-//! letter that looks like no other script's; without any such letter it is written in Latin. A word with such
-//! letters of two scripts is left alone. So `p` for `р` and `р` for `p` give one word, whoever replaced which,
-//! and nothing but the word itself decides.
+//! A word of Latin, Cyrillic or Greek letters is written in the one script of which it has a letter that looks like
+//! no other script's, or in Latin if it has none; a word with such letters of two scripts is left alone. So `p` for
+//! `р` and `р` for `p` give one word, and nothing but the word decides. Letters are compared in lower case.
 //!
-//! Letters are compared in lower case. The table is a choice of the pairs of Unicode Technical Standard 39
-//! ("confusables.txt") in these three scripts, small letters and the small forms of capitals that look alike.
+//! Source: pairs of Unicode Technical Standard 39 ("confusables.txt") in these scripts, small letters and small
+//! forms of capitals that look alike.
 
 /// Latin, Cyrillic, Greek. A letter stands in its first row only; `\0` where a script has none.
 const ROWS: [[char; 3]; 34] = [

@@ -15,7 +15,6 @@ use std::fmt;
 pub struct UnknownLanguage {
     /// `stop words` or `stemming`.
     pub what: &'static str,
-    /// What was asked for.
     pub given: String,
     /// What could have been asked for.
     pub known: Vec<&'static str>,
@@ -80,7 +79,6 @@ impl fmt::Debug for StopWords {
     }
 }
 
-/// A stemming algorithm.
 #[derive(Clone, Copy)]
 pub struct Stemming(Stemmer);
 
@@ -100,7 +98,6 @@ impl Stemming {
         })
     }
 
-    /// The algorithm's name.
     pub fn name(self) -> &'static str {
         self.0.algorithm().name()
     }

@@ -1,22 +1,10 @@
-//! Text to words.
+//! Cuts text into words.
 //!
-//! A text is cut at ASCII white space into *chunks*; each chunk is normalised (NFKC, then
-//! full case folding) and cut into words by the rules of UAX 29. Scripts that write without
-//! spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) get either overlapping pairs of
-//! characters, which need no dictionary and so never change under a library update, or
-//! words from a dictionary. The same text gives the same words whether it comes whole or in
-//! pieces, and whether or not its places are asked for.
-//!
-//! # Reading order
-//!
-//! [`normalize`] folds a chunk. [`wordbreak`] finds the words of a folded chunk, and `confusables`
-//! brings look-alike letters to one spelling. `block` finds plain words, which need neither.
-//! [`segment`] puts them together and is what callers use. [`places`] does the same slowly
-//! and says where in the original each word stood. [`language`] has stop words and stems.
-//!
-//! # What this module does not know
-//!
-//! HTML, hashes, and which words matter.
+//! A text is cut at ASCII white space into *chunks*; each is normalised (NFKC, then full case folding) and cut by
+//! the rules of UAX 29. Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping
+//! pairs of characters, which need no dictionary and never change, or words from a dictionary. Guarantees the same
+//! words whether the text comes whole or in pieces, and with or without their places. Start at [`segment`];
+//! [`places`] is the slow version that says where each word stood. Does not handle HTML or hashes.
 
 mod block;
 mod confusables;

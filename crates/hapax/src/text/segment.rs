@@ -56,7 +56,6 @@ pub(crate) trait WordSink {
     /// A word of ASCII letters and digits; it stands in `text`, and other bytes may follow.
     fn plain(&mut self, text: &str, start: usize, length: usize);
 
-    /// Any word.
     fn word(&mut self, word: &str);
 }
 

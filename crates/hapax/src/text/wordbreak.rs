@@ -1,17 +1,11 @@
-//! The words of one folded chunk, by the default word boundaries of UAX 29.
+//! Finds the words of one folded chunk by the default word boundaries of UAX 29.
 //!
-//! A *word* is a segment between two boundaries that holds at least one letter or digit:
-//! `can't`, `3.14`, `snake_case` and `example.org` are one word each; punctuation is none.
-//! Letters that UAX 29 leaves to dictionaries (general category L or Nl with the word-break
-//! value Other: Han, Hiragana, Thai, Lao, Khmer, Burmese) form *unspaced runs*, reported as
-//! such and cut by the caller.
+//! A *word* is a segment with at least one letter or digit: `can't`, `3.14`, `snake_case` and `example.org` are one
+//! each. Letters that UAX 29 leaves to dictionaries (category L or Nl with word-break value Other: Han, Hiragana,
+//! Thai, ...) form *unspaced runs*, which the caller cuts. One pass without look-back: a mid-word sign is held
+//! until the next character decides. Tests compare with the `unicode-segmentation` crate.
 //!
-//! One pass, no look-back: a mid-word sign such as an apostrophe is held until the next
-//! character says whether the word goes on. Extending characters (marks, joiners) belong to
-//! what they follow. The `unicode-segmentation` crate is the judge in the tests.
-//!
-//! Source: Unicode Standard Annex 29, rules WB4 to WB999. Rule WB3c, which glues a picture
-//! to a preceding joiner, is left out: a picture is never part of a word.
+//! Source: Unicode Standard Annex 29, rules WB4 to WB999, without WB3c: a picture is never part of a word.
 
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, WordBreak};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
@@ -276,9 +270,9 @@ mod tests {
         found
     }
 
-    /// The judge: all segments of the general algorithm that hold a letter or digit, with
+    /// Reference implementation: all segments of the general algorithm that hold a letter or digit, with
     /// neighbouring unspaced ones joined to a run as ours are.
-    fn judged(chunk: &str) -> Vec<&str> {
+    fn reference_words(chunk: &str) -> Vec<&str> {
         let mut found: Vec<(Range<usize>, bool)> = Vec::new();
         for (at, segment) in chunk.split_word_bound_indices() {
             let range = at..at + segment.len();
@@ -338,7 +332,7 @@ mod tests {
         fn words_are_those_of_the_general_algorithm(chunk in tricky()) {
             // WB3c is the one rule left out.
             prop_assume!(!chunk.contains('\u{200D}'));
-            prop_assert_eq!(words(&chunk), judged(&chunk));
+            prop_assert_eq!(words(&chunk), reference_words(&chunk));
         }
     }
 }

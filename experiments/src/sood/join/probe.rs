@@ -1,25 +1,18 @@
-//! Queries look for stored fingerprints, where likely flips lead.
+//! Searches sorted stored fingerprints for a batch of queries, by flips of leading bits.
 //!
-//! Stored fingerprints are sorted, so those with the same leading `p` bits stand together. Each
-//! query looks where its own leading bits lead with each of its *flips* applied (none flipped is
-//! one of them). Which flips are worth a look is for the caller to say, through [`Flips`]; weak
-//! bits say it best. With all flips of at most `k` leading bits the search is exact.
+//! Each query's leading `p` bits with each of its *flips* (including none) name where to probe; [`Flips`] chooses
+//! them, and all flips of at most `k` leading bits are exact. Probes of all queries are sorted once, and a chunk is
+//! merged with them, so both sides are read in order. A probe keeps 32 further bits of its query: sixteen are
+//! compared by one instruction, and near ones are compared whole.
 //!
-//! All looks of all queries are laid out once for the batch, in the order of where they lead, and
-//! a chunk is then merged with them: both sides are read in order, whatever the sizes, and of the
-//! layout only what the chunk's range of fingerprints covers.
+//! Source: Sood 2011, chapter V.B and equations 6.19 and 6.20; the merge instead of a search for each probe is
+//! ours.
 //!
 //! ```text
 //!   query 7 = 0110...  flips: none, bit 2      ->  looks (0110, 7) (0010, 7)
 //!   looks, by leading bits    0010: 7 19   0011: 4   0110: 7 8 ...
 //!   chunk, sorted             0010...  0010...  0110...
 //! ```
-//!
-//! A look keeps 32 further bits of its query, so that sixteen are compared by one instruction and
-//! only what is near by those is looked up whole.
-//!
-//! Source: Sood 2011, chapter V.B and equations 6.19 and 6.20; the merge instead of a search for
-//! each look is ours.
 
 use std::ops::Range;
 
@@ -71,7 +64,6 @@ struct Part {
     ends: Vec<u32>,
     /// The 32 bits of the query below the leading ones; padded by a step.
     words: Vec<u32>,
-    /// Which query it is.
     rows: Vec<u32>,
 }
 

@@ -1,25 +1,10 @@
-//! Which flips are worth a look: those of weak bits, learnt from pairs at hand.
+//! Chooses which flips to probe: those of weak bits, learned from pairs at hand.
 //!
-//! A query comes with its weakest bits, weakest first: what `hapax fingerprint` writes beside a
-//! fingerprint. The rank of a bit in that list says how likely a near-duplicate has it flipped.
-//! From a sample of pairs within the bound a [`WeakModel`] learns
-//!
-//! - odds for each rank: how often it was flipped, made to fall with the rank;
-//! - a factor for each number of leading bits flipped, such that as many sets of that size are
-//!   expected as were seen;
-//! - a limit: the likelihood that the asked share of the *other half* of the pairs reaches.
-//!
-//! A query then looks at every set of its weak leading bits that is at least that likely. Queries
-//! with strong leading bits look once or twice, others dozens of times.
-//!
-//! # What this module promises
-//!
-//! On pairs like those of the sample the asked share is found. [`WeakModel::learn`] refuses when
-//! the sample is too small, or when even all sets of weak bits would not reach that share.
-//!
-//! # What this module does not know
-//!
-//! Sums: an order of the bits is enough, and is what files carry.
+//! A query comes with its weakest bits, weakest first, as `hapax fingerprint` writes them. A [`WeakModel`] learns
+//! odds for each rank, a factor for each number of leading bits flipped, and the least likelihood that reaches the
+//! asked share of the *other half* of the pairs; a query probes every set at least that likely. Guarantees the
+//! asked share on pairs like the sample's; [`WeakModel::learn`] refuses a sample that is too small or cannot reach
+//! it. Needs no sums.
 //!
 //! Source: Sood 2011, IV.A and IV.B, V.B. Odds by rank, the factors and the limit are ours.
 
@@ -68,7 +53,6 @@ pub(crate) struct SamplePair {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) queries: u64,
-    /// Stored fingerprints.
     pub(crate) stored: u64,
     /// How often the whole range of fingerprints passes by: the number of sorted runs.
     pub(crate) passes: u64,
@@ -262,7 +246,6 @@ struct Set {
 
 /// The flips of a batch whose weak bits are known.
 pub(crate) struct WeakFlips<'a> {
-    /// What was learnt.
     pub(crate) model: &'a WeakModel,
     /// The weak bits of each query.
     pub(crate) orders: &'a [WeakOrder],

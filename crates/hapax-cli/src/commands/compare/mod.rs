@@ -1,7 +1,6 @@
-//! `hapax compare`: two pages side by side, with the reasons.
+//! `hapax compare`: shows two pages side by side, with the reasons.
 //!
-//! # Reading order
-//!
+//! The engine explains the pair; this module only shows it.
 //! [`abbreviate`] shortens what is the same on both sides. [`terminal`], [`html`] and [`json`] show what the engine found.
 
 mod abbreviate;
@@ -22,18 +21,18 @@ use hapax::fingerprint::{Comparison, Recipe, compare};
 use hapax::page::{ExtractOptions, Extractor};
 use std::path::PathBuf;
 
-/// Compare two pages: how alike they are, what they share and where they differ
+/// Compare two pages: similarity, shared passages, differences
 ///
 /// Shows the share of agreeing fingerprint bits, the sketch's estimate, the exact similarity
 /// of the texts, the bits that differ, and both texts side by side.
 ///
-/// Compares whole pages: what belongs to the frame of a site cannot be seen from two of its pages.
-/// What pages say beyond it is in the report and `groups.parquet` of `hapax dedup`, and in the
-/// `own` of a verdict of a repository (`hapax page show`).
+/// Compares whole pages, because two pages do not show what belongs to the frame of a site. The
+/// report and `groups.parquet` of `hapax dedup`, and `own` in a repository's verdict (`hapax page
+/// show`), compare pages beyond the frame.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Between the columns: ≠ the pages differ here, ‹ only A has this, › only B has this, ~ both have it, but
-elsewhere. Long shared passages are abbreviated with …; --full shows everything.
+Signs between the columns: ≠ different, ‹ only in A, › only in B, ~ in both, but elsewhere. Long
+shared passages are abbreviated with …; --full shows everything.
 
 Examples:
   hapax compare old.html new.html
@@ -76,13 +75,12 @@ pub(crate) struct Arguments {
 enum Colour {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
-    /// Even into a pipe.
+    /// Also into a pipe.
     Always,
-    /// Not at all.
+    /// Never use colour.
     Never,
 }
 
-/// A page to be shown.
 struct Shown {
     source: Source,
     /// What the page is called on the screen.
@@ -102,13 +100,11 @@ struct Pair {
 }
 
 impl Pair {
-    /// What the numbers mean.
     fn sentence(&self) -> String {
         self.comparison.sentence(self.recipe.sketch_shingle.words())
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let [left, right] = [&arguments.left, &arguments.right].map(|p| Source::new(p.clone()));
     if left == Source::Standard && right == Source::Standard {

@@ -67,7 +67,6 @@ enum Style {
     Heading,
 }
 
-/// The whole output.
 pub(super) fn text(pair: &Pair, screen: &Screen) -> String {
     let mut out = String::new();
     out.push_str(&page_line("A", &pair.left, &pair.comparison.left));

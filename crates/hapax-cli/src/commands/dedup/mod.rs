@@ -29,17 +29,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Clean a corpus: remove exact and near duplicates, keep the best copy of each
 ///
 /// Reads WARC, WET, ARC, JSONL, Parquet, folders of HTML and text, and text with a document a
-/// line; plain or packed with gzip, zstd, bzip2 or xz. Writes the kept documents, a table of
+/// line; uncompressed or gzip, zstd, bzip2 or xz. Writes the kept documents, a table of
 /// removed documents with the reason for each, and an HTML report.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The output folder holds, all of it or nothing:
-  kept.*            documents that stay, as they were read (kept.jsonl, kept.parquet, kept.warc.gz, ...)
-  groups.parquet    every document: its group, its winner, distance, similarity, and what decided
-  removed.parquet   the same for documents that went
-  kept.signatures     what --against needs of the kept documents
-  report.html       the same to look at, with examples side by side
-  summary.json      the numbers; run.json what the run took
+The output folder, which appears when all is complete, has:
+  kept.*            kept documents, in the input's format (such as kept.jsonl or kept.warc.gz)
+  groups.parquet    every document: group, kept document, distance, similarity, deciding rule
+  removed.parquet   the removed documents, with the same columns
+  kept.signatures   signatures of the kept documents, for --against
+  report.html       the same for a browser, with examples side by side
+  summary.json      the counts; run.json has time and memory of the run
 
 Winner rules for --keep, most important first:
   score, prefer-host:A|B, avoid-host:A|B, prefer-tld:A|B, avoid-tld:A|B, first-domain, https,
@@ -56,8 +56,8 @@ Examples:
   hapax dedup crawl/*.warc.gz --signatures seen --shard 3/16
   hapax dedup --from-signatures seen --out decided")]
 pub(crate) struct Arguments {
-    /// Files, folders, globs, @lists of files, addresses (s3://, gs://, az://, https://, hf://datasets/), or `-` for
-    /// standard input
+    /// Files, folders, globs, @lists of files, addresses (s3://, gs://, az://, https://,
+    /// hf://datasets/), or `-` for standard input
     #[arg(required_unless_present = "from_signatures", value_name = "INPUT")]
     inputs: Vec<String>,
 
@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", required_unless_present_any = ["dry_run", "into", "signatures"])]
     out: Option<PathBuf>,
 
-    /// Only read: write the signatures of the documents to this folder, for --from-signatures
+    /// Only read the documents, and write their signatures to this folder for --from-signatures
     ///
     /// The first of three steps that clean a corpus with several processes; the third is `hapax apply`. Give
     /// every process the same inputs and options, and --shard.
@@ -81,8 +81,8 @@ pub(crate) struct Arguments {
 
     /// Decide from the signatures of all shards, and read no documents
     ///
-    /// Writes all results but the kept documents, as one process would; `hapax apply` writes those. Give the options
-    /// that the shards were fingerprinted with.
+    /// Writes all results but the kept documents, as one process would; `hapax apply` writes those.
+    /// Give the options that the shards were fingerprinted with.
     #[arg(long, value_name = "DIR", requires = "out", conflicts_with_all = [
         "inputs", "signatures", "into", "dry_run", "restart", "verify", "format", "shard_size", "layout", "revisits",
     ])]
@@ -170,13 +170,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FORMAT")]
     format: Option<KeptFormat>,
 
-    /// Write kept documents to files of about this size, such as 1GB: kept-00000.jsonl, kept-00001.jsonl and so on
-    /// [default: one file]
+    /// Write kept documents to files of about this size, such as 1GB: kept-00000.jsonl,
+    /// kept-00001.jsonl and so on [default: one file]
     #[arg(long, value_name = "SIZE", value_parser = shard_size, requires = "out")]
     shard_size: Option<NonZero<u64>>,
 
-    /// Write kept documents to a file for each input file, in the same order: kept-00000.jsonl is what stays of the
-    /// first [default: one file]
+    /// Write kept documents to a file for each input file, in the same order: kept-00000.jsonl is
+    /// what stays of the first [default: one file]
     #[arg(long, value_name = "LAYOUT", requires = "out", conflicts_with = "shard_size")]
     layout: Option<LayoutArgument>,
 
@@ -294,7 +294,6 @@ impl Arguments {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut options = arguments.options()?;
     if let Scope::Field(name) = &options.scope {

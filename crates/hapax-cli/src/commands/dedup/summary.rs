@@ -3,7 +3,6 @@
 use crate::readable::{bytes, count, counted};
 use hapax_dedup::{Finished, Summary};
 
-/// The lines.
 pub(super) fn text(finished: &Finished) -> String {
     let (summary, run) = (&finished.summary, &finished.run);
     let mut text = format!(

@@ -1,6 +1,6 @@
 //! `hapax eval`: how right are the answers?
 //!
-//! The crate `hapax-eval` runs the job and judges it; here arguments become an evaluation and its report
+//! The crate `hapax-eval` runs the job and measures it; here arguments become an evaluation and its report
 //! a table, JSON, or a page.
 
 mod table;
@@ -27,10 +27,10 @@ use std::path::{Path, PathBuf};
 
 /// Measure precision and recall against labels or exact similarities
 ///
-/// Reads and decides as `hapax dedup` does, once for every recipe, distance and similarity named, and
-/// compares the groups with what is known: precision, recall and F1 of pairs, adjusted Rand index and
-/// B-cubed of groups, sets that are exactly right, and how alike removed documents really are; with
-/// intervals.
+/// Reads and decides as `hapax dedup` does, once for every recipe, distance and similarity named,
+/// and compares the groups with the truth: precision, recall and F1 of pairs, adjusted Rand index
+/// and B-cubed of groups, sets that are exactly right, and the exact similarity of removed
+/// documents; with intervals.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Kinds of truth, found by the header of the file unless --truth-kind names one:
@@ -40,7 +40,8 @@ Kinds of truth, found by the header of the file unless --truth-kind names one:
   lists      id, duplicates: all duplicates of a document, separated by commas
   core2020   the CORE deduplication dataset of 2020; name its file as DOCS and as --truth
   news-copy  NEWS-COPY: the articles as DOCS, the pairs as --truth
-Without --truth, rel=canonical and addresses that differ in trifles only are the labels.
+Without --truth, rel=canonical and addresses that differ only in scheme, `www.`, fragment, trailing
+slash or index file are the labels.
 
 Examples:
   hapax eval docs.jsonl --truth pairs.tsv
@@ -57,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
 
-    /// How it is written: pairs, graded, groups, lists, core2020 or news-copy
+    /// Its format: pairs, graded, groups, lists, core2020 or news-copy
     #[arg(long, value_name = "KIND", requires = "truth")]
     truth_kind: Option<TruthKind>,
 
@@ -65,7 +66,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     positive: Vec<String>,
 
-    /// Labels that mean others, separated by commas
+    /// Labels that mean different documents, separated by commas
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     negative: Vec<String>,
 
@@ -81,7 +82,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TABLE")]
     frequencies: Option<PathBuf>,
 
-    /// Judge pages by their main content
+    /// Compare the main content of pages
     #[arg(long)]
     main_content: bool,
 
@@ -94,15 +95,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "K", value_delimiter = ',', value_parser = near_bound)]
     within: Vec<MaxDistance>,
 
-    /// How alike texts must be, 0 to 1; several separated by commas [default: as for dedup]
+    /// Least similarity of texts, 0 to 1; several separated by commas [default: as for dedup]
     #[arg(long, value_name = "J", value_delimiter = ',')]
     min_similarity: Vec<MinSimilarity>,
 
-    /// Groups that another program made, lines of id and group; may be given several times
+    /// Groups made by another program, lines of id and group; may be given several times
     #[arg(long, value_name = "NAME=FILE", value_parser = other)]
     other: Vec<(String, PathBuf)>,
 
-    /// Do not compute how alike removed documents really are
+    /// Do not compute the exact similarity of removed documents
     #[arg(long)]
     no_exact: bool,
 
@@ -132,7 +133,6 @@ fn other(text: &str) -> Result<(String, PathBuf), String> {
         .ok_or_else(|| "write NAME=FILE".to_owned())
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let html = arguments.html.as_deref();
     let others = arguments.other.iter().map(|(_, file)| file);

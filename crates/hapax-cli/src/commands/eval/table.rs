@@ -7,7 +7,6 @@ use crate::output;
 use crate::readable::{count, counted};
 use hapax_eval::{Report, Run, Score};
 
-/// The longest line.
 const WIDTH: usize = 100;
 
 pub(super) fn table(report: &Report) -> String {

@@ -15,12 +15,13 @@ const PIECE: usize = 1000;
 /// Every change has a number, without gaps. Remember the last one, and continue with --after.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-With --json each line is an object with sequence, change (joined, left, merged, split, winner, changed,
-gone, redirected, returned), at (the time, RFC 3339), group, other_group, url and other_url; what does
-not apply is null. Of a merge, group is the one that ended and other_group has its pages now.
+With --json each line is an object with sequence, change (joined, left, merged, split, winner,
+changed, gone, redirected, returned), at (the time, RFC 3339), group, other_group, url and
+other_url; fields that do not apply are null. In a merge, group is the one that ended and
+other_group the one that has its pages.
 
---follow reads again and again and opens the repository only while it reads, so that other commands
-can use it; while one does, it waits.
+--follow opens the repository only while it reads, so that other commands can use it between two
+reads.
 
 Examples:
   hapax events seen
@@ -35,7 +36,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
 
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     limit: u64,
 
@@ -59,7 +60,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut events = arguments.store.events()?;
     let mut output = Output::open(None)?;

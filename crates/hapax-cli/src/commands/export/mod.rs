@@ -1,11 +1,8 @@
-//! `hapax export`: a repository as tables for other programs, or as a copy of itself.
+//! `hapax export`: writes a repository as tables for other programs, or as a copy of itself.
 //!
-//! Two relations, in the byte order of addresses: every page, and every page that may go with its
-//! winner. Columns are named as the fields of other answers. Both are of one commit. What is written appears under its
-//! name when it is complete.
-//!
-//! - [`rows`] is what the columns are and where rows come from.
-//! - [`jsonl`], [`parquet`] and [`sqlite`] write them.
+//! Two relations of one commit, in the byte order of addresses: every page, and every removable page with its
+//! winner. Output appears under its name when it is complete. [`rows`] defines the columns; [`jsonl`], [`parquet`]
+//! and [`sqlite`] write them.
 //!
 //! Source: Khan and Ali 2015, the stored relation between pages.
 
@@ -28,11 +25,11 @@ use std::path::{Path, PathBuf};
 /// Export a repository as Parquet, JSONL or SQLite, or copy it
 ///
 /// Two relations: `pages` has every page, and `duplicates` has url, winner, verdict, similarity and
-/// distance of every page that may go.
+/// distance of every removable page.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Parquet and JSONL are two files in a new folder, SQLite is one file. Pages come in the byte order of
-their addresses. With --market the duplicates are those of a market's choice of copies.
+their addresses. With --market, duplicates are those under the market's rules.
 
 Examples:
   hapax export seen --format sqlite --out seen.db
@@ -48,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, requires = "out", required_unless_present = "snapshot")]
     format: Option<Kind>,
 
-    /// The folder for Parquet and JSONL, the file for SQLite; it must not be there yet
+    /// The folder for Parquet and JSONL, the file for SQLite; it must not exist
     #[arg(long, value_name = "PATH", requires = "format")]
     out: Option<PathBuf>,
 
@@ -76,7 +73,6 @@ enum Kind {
     Sqlite,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let (Some(server), Some(folder)) = (arguments.store.address(), &arguments.snapshot) {
         let client = Service::client(server, arguments.store.token.as_deref());

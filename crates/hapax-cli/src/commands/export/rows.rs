@@ -81,7 +81,6 @@ pub(super) static DUPLICATES: Relation = Relation {
     ],
 };
 
-/// A cell as JSON has it.
 struct JsonCell<'a>(&'a Cells, &'a Row);
 
 impl Serialize for JsonCell<'_> {

@@ -22,17 +22,18 @@ use sink::{Format, Rendered, Sink};
 /// Fingerprint documents: 16 hexadecimal digits and the name, one line each
 ///
 /// A page without a single word has no fingerprint: its line has 16 dashes. A summary on
-/// standard error counts such pages, and pages too short to judge.
+/// standard error counts such pages, and pages too short to compare.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A name with a backslash or a line break is written escaped (\\\\ \\n \\r) and its line begins with a
-backslash, as sha256sum does. With --json each line is an object with id, url, recipe, fingerprint (null
-without features), content (hash of the text: equal for equal texts), words, features, too_short,
-no_features, hidden_bytes (text that the page's own markup hides, without white space), hides_most (more
-is hidden than shown), weak_bits (bit positions, weakest first) and sketch; with --sums also sums, the 64
-whole numbers the bits were cut from, bit 0 first. CSV and Parquet tables have the same columns but
-hidden_bytes and hides_most, CSV without weak_bits. A .hpx file holds fingerprints, names and the recipe.
-All of them are read by `hapax near`, and by `hapax pairs`.
+A name with a backslash or a line break is written escaped (\\\\ \\n \\r) and its line begins with
+a backslash, as sha256sum does. With --json each line is an object with id, url, recipe,
+fingerprint (null without features), content (hash of the text: equal for equal texts), words,
+features, too_short, no_features, hidden_bytes (text that the page's own markup hides, without
+white space), hides_most (more is hidden than shown), weak_bits (bit positions, weakest first) and
+sketch; with --sums also sums, the 64 whole numbers the bits were cut from, bit 0 first. CSV and
+Parquet tables have the same columns but hidden_bytes and hides_most, CSV without weak_bits. A .hpx
+file holds fingerprints, names and the recipe. All of them are read by `hapax near`, and by `hapax
+pairs`.
 
 Examples:
   hapax fingerprint page.html notes.txt
@@ -43,9 +44,9 @@ Examples:
 pub(crate) struct Arguments {
     /// Pages, folders, corpora, globs, @lists of files, or `-` for standard input
     ///
-    /// HTML, text, WARC, WET, ARC, JSONL and Parquet, packed or not, as `hapax dedup` reads them; a file
-    /// that is named is read whatever it is called. A page goes by its path, a document of a corpus by
-    /// id, URL, or file and line.
+    /// HTML, text, WARC, WET, ARC, JSONL and Parquet, compressed or not, as `hapax dedup` reads
+    /// them; a file that you name is read whatever its name. The name of a page is its path, of a
+    /// document in a corpus its id, URL, or file and line.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
@@ -68,7 +69,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
 
-    /// Write to a file, which appears when it is complete; FILE.hpx is one for `hapax near`
+    /// Write to a file, which appears when it is complete; FILE.hpx is a collection for `hapax near`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
@@ -117,7 +118,6 @@ struct Done {
     cut: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { inputs, reading, .. } = arguments;
     let out = arguments.out.as_deref();

@@ -35,14 +35,19 @@ pub(super) enum Format {
 
 /// One document, ready to be written.
 pub(super) enum Rendered {
-    /// As bytes.
     Bytes(Vec<u8>),
     /// As an entry of a file of fingerprints.
-    Entry { bits: u64, name: Vec<u8> },
-    /// Not at all: it has no fingerprint.
+    Entry {
+        bits: u64,
+        name: Vec<u8>,
+    },
+    /// Not written: it has no fingerprint.
     Nothing,
-    /// As a row.
-    Row { id: String, url: Option<String>, signature: Box<Signature> },
+    Row {
+        id: String,
+        url: Option<String>,
+        signature: Box<Signature>,
+    },
 }
 
 impl Rendered {
@@ -80,7 +85,6 @@ impl Rendered {
     }
 }
 
-/// An open destination.
 pub(super) struct Sink {
     output: Output,
     collection: Option<(Appender, Making, Growing)>,

@@ -18,8 +18,8 @@ const PIECE: u64 = 1000;
 /// Show duplicate groups, and the rules that choose the kept copy
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A market is a named list of rules: the same groups, another choice of copies. Setting one changes no
-group; --market NAME asks for its winners.
+A market is a named list of rules that chooses other kept copies in the same groups. Setting one
+changes no group; --market NAME shows its winners.
 
 Examples:
   hapax group show seen https://example.org/tea
@@ -35,19 +35,19 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum GroupCommand {
-    /// The group of a page: all its pages, and how they stand
+    /// Show the group of a page: all its pages with their status
     Show(PageQuestion),
     List(List),
     Rules(RulesArguments),
 }
 
-/// All groups, by number
+/// List all groups, by number
 #[derive(Args, Debug)]
 struct List {
     #[command(flatten)]
     store: StoreArguments,
 
-    /// Only groups with at least so many pages that do not redirect
+    /// Only groups with at least this many pages that do not redirect
     #[arg(long, value_name = "N", default_value_t = 2)]
     least: u32,
 
@@ -55,7 +55,7 @@ struct List {
     #[arg(long, value_name = "GROUP")]
     after: Option<u32>,
 
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     limit: u64,
 
@@ -74,15 +74,15 @@ struct RulesArguments {
     #[command(flatten)]
     store: StoreArguments,
 
-    /// The new rules, most important first; without a market every group chooses again
+    /// The new rules, most important first; without --market every group chooses again
     #[arg(long, value_name = "RULES", value_parser = super::dedup::rules)]
     set: Option<Rules>,
 
-    /// The market they are for
+    /// The market that the rules are for
     #[arg(long, value_name = "NAME")]
     market: Option<String>,
 
-    /// Forget the market
+    /// Remove the market
     #[arg(long, requires = "market", conflicts_with = "set")]
     drop: bool,
 
@@ -91,7 +91,6 @@ struct RulesArguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         GroupCommand::Show(arguments) => show(arguments),

@@ -19,8 +19,9 @@ use std::path::PathBuf;
 /// Reads what `hapax pairs` writes. A document is removed only if it is paired with the kept one.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Lines of group, outcome (kept, exact, near), distance, similarity and name, between tabs, the winner of each
-group first; with --json, objects with the winner and the reason as well.
+Writes lines of group, outcome (kept, exact, near), distance, similarity and name, separated by
+tabs, the kept document of each group first; with --json, objects with the winner and the reason as
+well.
 
 Example:
   hapax fingerprint crawl/ --json | hapax pairs - | hapax groups - --keep shortest-url")]
@@ -58,7 +59,6 @@ struct Line<'a> {
     reason: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.out.check([&arguments.input])?;
     let mut reader = open(&arguments.input)?;

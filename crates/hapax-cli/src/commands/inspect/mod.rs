@@ -14,16 +14,16 @@ use hapax_store::{Integrity, Repair, StoreError, Unreadable, check_folder, repai
 
 /// Describe, check or repair a repository
 ///
-/// A check reads everything and compares whatever is said twice: the file's checksums, addresses,
-/// records, places, groups and their winners, the order of events, and the index. It changes nothing
-/// and ends with code 1 if anything is wrong.
+/// A check reads everything and compares redundant data: checksums, addresses, records, places,
+/// groups and their winners, the order of events, and the index. It changes nothing; the exit code
+/// is 1 if anything is wrong.
 #[derive(Args, Debug)]
 #[command(after_help = "\
---repair mends what follows from something else: the index, addresses, places and lists, winners and
-counts of groups, counters, records that nothing leads to. If the file has damaged pages, every row that
-can be read goes into a new file, and the damaged one is kept beside it as pages.redb.damaged. If page
-records cannot be read, they are listed and nothing is changed; with --forget-unreadable such pages are
-forgotten and the rest is mended.
+--repair rebuilds what can be derived: the index, addresses, places and lists, winners and counts
+of groups, counters, unreachable records. If the file has damaged pages, every row that can be read
+goes into a new file, and the damaged file is kept as pages.redb.damaged. If page records cannot be
+read, they are listed and nothing is changed; with --forget-unreadable such pages are forgotten and
+the rest is repaired.
 
 Examples:
   hapax inspect seen
@@ -51,7 +51,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.repair {
         let folder = arguments.store.folder("--repair")?;

@@ -39,7 +39,7 @@ pub(super) struct Add {
     #[command(flatten)]
     input: Input,
 
-    /// The .hpx file; it is made if there is none
+    /// The .hpx file; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     index: PathBuf,
 }
@@ -59,7 +59,6 @@ struct Input {
     quiet: bool,
 }
 
-/// Runs `near build`.
 pub(super) fn build(arguments: &Build) -> Result<(), Failure> {
     overwriting::refuse("--out", Some(&arguments.out), [&arguments.input.path])?;
     arguments.replacing.check("--out", Some(&arguments.out))?;
@@ -71,7 +70,6 @@ pub(super) fn build(arguments: &Build) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs `near add`.
 pub(super) fn add(arguments: &Add) -> Result<(), Failure> {
     overwriting::refuse("--index", Some(&arguments.index), [&arguments.input.path])?;
     let open = |recipe: &str| append_to(&arguments.index, recipe);
@@ -147,7 +145,6 @@ pub(super) fn add_queries(path: &Path, queries: &Queries) -> Result<Appended, Fa
     appender.finish().map_err(failed)
 }
 
-/// What an addition did.
 pub(super) fn summary(path: &Path, appended: &Appended, without: u64) -> String {
     let mut line = format!(
         "{}: {} added, {} now in {}, {}",

@@ -27,22 +27,23 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Find what is near: query, match and distance, one line each
+/// Find near fingerprints: query, match and distance, one line each
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A line is the query's name (or line number), the match's name (or its number in the collection, from 1)
-and the distance, with tabs between them; a backslash, tab or line break in a name is written as
-\\\\ \\t \\n \\r. Lines come in the order of the queries, nearest match first. With --json each line is a
-query with its fingerprint and its matches, and queries without a match are there too.
+A line is the query's name (or line number), the match's name (or its number in the collection,
+from 1) and the distance, with tabs between them; a backslash, tab or line break in a name is
+written as \\\\ \\t \\n \\r. Lines are in the order of the queries, nearest match first. With
+--json each line is a query with its fingerprint and its matches, including queries without a
+match.
 
-A collection is loaded into an index, or read once past all queries in memory that does not depend on its
-size, whichever is predicted to be done first within --memory. --mode forces one of the two, and
---verbose prints the predictions.
+A collection is loaded into an index, or streamed past all queries in memory that does not depend
+on its size, whichever is predicted to finish first within --memory. --mode forces one of the two,
+and --verbose prints the predictions.
 
-With --recall below 1 a search may leave matches out. An index then takes about 10 bytes of memory a
-stored page, for queries with the sums their bits were cut from: `hapax fingerprint --json --sums` writes
-them. What answered, and the share it found among matches looked up both ways, is printed at the end.
-Queries without sums are answered exactly; among others that have some, with more work than those.")]
+With --recall below 1 a search may miss matches. An index then takes about 10 bytes of memory a
+stored page, for queries with their bit sums, which `hapax fingerprint --json --sums` writes. The
+engine, and the share it found of matches searched both ways, are printed at the end. Queries
+without sums are answered exactly, at a higher cost.")]
 pub(super) struct Arguments {
     /// Fingerprints: see `hapax near --help`; `-` for standard input
     #[arg(value_name = "QUERIES")]
@@ -52,7 +53,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     index: PathBuf,
 
-    /// How many bits a match may differ in, inclusive
+    /// Bits in which a match may differ, inclusive
     #[arg(long, value_name = "K", value_parser = bound, default_value_t = Policy::default().within)]
     within: MaxDistance,
 
@@ -60,7 +61,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = recall)]
     recall: Recall,
 
-    /// Some match of each query, which need not be the nearest, instead of all
+    /// One match of each query, not necessarily the nearest, instead of all
     #[arg(long)]
     first: bool,
 
@@ -68,12 +69,12 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value_t = Mode::Auto)]
     mode: Mode,
 
-    /// About how much memory an index or a pass may take: 2GB, 512MiB [default for an index: half of
+    /// Approximate memory for an index or a pass, such as 2GB or 512MiB [default for an index: half of
     /// this machine's, 12 bytes a page with --recall]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
 
-    /// Add the queries to the collection afterwards; it is made if there is none
+    /// Add the queries to the collection afterwards; it is created if it does not exist
     #[arg(long)]
     add: bool,
 
@@ -92,7 +93,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZeroUsize>,
 
-    /// Print what loading and streaming were predicted to take; with --json as an object
+    /// Print the predicted cost of loading and streaming; with --json as an object
     #[arg(long, short)]
     verbose: bool,
 
@@ -104,7 +105,7 @@ pub(super) struct Arguments {
 /// How a collection is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// What is predicted to be done first
+    /// The one predicted to finish first
     Auto,
     /// An index in memory
     Load,
@@ -112,7 +113,6 @@ enum Mode {
     Stream,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let started = Instant::now();
     arguments.out.check([&arguments.queries, &arguments.index])?;

@@ -34,7 +34,6 @@ struct Info<'a> {
     names: u64,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let hpx = Hpx::open(&arguments.file).map_err(failed)?;
     let mut ids = hpx.lookup();

@@ -14,19 +14,19 @@ use hapax_corpus::hpx::HpxError;
 
 /// Build, extend, search and describe a collection of fingerprints
 ///
-/// A collection is one .hpx file with fingerprints, names and the recipe. A search gives the stored
-/// fingerprints within K bits of each query, and by how many bits each differs.
+/// A collection is one .hpx file with fingerprints, names and the recipe. A search returns the
+/// stored fingerprints within K bits of each query, with their distances.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-FINGERPRINTS and QUERIES are what `hapax fingerprint` writes (lines, JSON lines, CSV, Parquet, .hpx), or
-lines of other 64-bit fingerprints:
+FINGERPRINTS and QUERIES are what `hapax fingerprint` writes (lines, JSON lines, CSV, Parquet,
+.hpx), or lines of other 64-bit fingerprints:
   9c1d5a0e00ff1234                  16 hexadecimal digits
   0x12ab                            hexadecimal with 0x
   11249563819283456052              a decimal number (16 digits are taken as hexadecimal)
-  9c1d5a0e00ff1234  a/page.html     with a name behind spaces or a tab
+  9c1d5a0e00ff1234  a/page.html     with a name after spaces or a tab
   {\"fingerprint\":\"9c1d5a0e00ff1234\",\"id\":\"a/page.html\",\"recipe\":\"web-2:...\"}
 or, with --binary, 8 bytes each, little-endian. Empty lines and pages without a fingerprint are
-left out. Fingerprints of different recipes are refused; where a recipe is not stated, a warning says so.
+skipped. Fingerprints of different recipes are refused; a missing recipe gives a warning.
 
 Examples:
   hapax fingerprint crawl/ --out crawl.hpx
@@ -48,7 +48,6 @@ enum Command {
     Info(info::Arguments),
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Build(arguments) => build::build(arguments),

@@ -10,7 +10,6 @@ use hapax_dedup::stages::searching::{Answers, Queries, Row};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How results are written.
 pub(super) struct Results<'a> {
     queries: &'a Queries,
     lookup: Lookup,

@@ -31,18 +31,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Pages in a commit.
 const TOGETHER: usize = 5000;
 
 /// Record a page as it was seen, or all pages of a corpus
 #[derive(Args, Debug)]
 #[command(after_help = "\
-With --from, documents without an address go by their id, redirects in archives are recorded, and
-images and the like are passed over. With --json a line for each page.
+With --from, a document without an address is recorded under its id, redirects in archives are
+recorded, and images and other media are skipped. --json prints a line for each page.
 
-A corpus is not all or nothing: a repository gets a commit for every 5,000 pages, and a service records
-every page that it can. When it fails, the error says how many pages were recorded; recording them again
-changes nothing, so run it again.
+A corpus is recorded in commits of 5,000 pages; a service records every page that it can. If it
+fails, the error says how many pages were recorded. Run the command again: recording a page twice
+changes nothing.
 
 Examples:
   hapax page add seen https://example.org/tea tea.html --create
@@ -97,7 +96,7 @@ struct PageArguments {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// PageRank, clicks, anything of which more is better
+    /// PageRank, clicks or another number; higher is better
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = score)]
     score: Option<f64>,
 
@@ -114,7 +113,6 @@ struct PageArguments {
     field: Option<String>,
 }
 
-/// A heading of help.
 const MAKING: &str = "For a new repository";
 
 /// Decided when a repository is made.
@@ -124,7 +122,7 @@ struct Making {
     #[arg(long, value_name = "K", requires = "create", value_parser = crate::commands::plan::near_bound, help_heading = MAKING)]
     within: Option<MaxDistance>,
 
-    /// How alike their texts must be, 0 to 1 [default: 0.84]
+    /// Least similarity of their texts, 0 to 1 [default: 0.84]
     #[arg(long, value_name = "J", requires = "create", help_heading = MAKING)]
     min_similarity: Option<MinSimilarity>,
 
@@ -136,12 +134,13 @@ struct Making {
     #[arg(long, value_name = "SCOPE", requires = "create", help_heading = MAKING)]
     scope: Option<Scope>,
 
-    /// What pages sent as signatures, without their texts, need to be near-duplicates of pages on other
-    /// domains: their text, so that they are not (keyed), or nothing more (public) [default: keyed]
+    /// Whether pages sent as signatures, without their texts, can be near-duplicates of pages on
+    /// other domains: no, because that needs their text (keyed), or yes (public) [default: keyed]
     #[arg(long, value_name = "HOW", requires = "create", help_heading = MAKING)]
     confirm: Option<Confirm>,
 
-    /// Compare pages of one host beyond the frame that they share, too (on), or as whole pages (off) [default: on]
+    /// Compare pages of one host beyond the frame that they share, too (on), or as whole pages
+    /// (off) [default: on]
     #[arg(long, value_name = "WHETHER", requires = "create", help_heading = MAKING)]
     frames: Option<Frames>,
 }
@@ -238,7 +237,6 @@ impl PageArguments {
     }
 }
 
-/// Runs `hapax page check`.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if arguments.from.is_some() {
         return Err(Failure::Arguments(
@@ -255,7 +253,6 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     output::answer(arguments.json, &answer, &searched(&answer))
 }
 
-/// Runs `hapax page add`.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = &arguments.store.store;
     if arguments.create {

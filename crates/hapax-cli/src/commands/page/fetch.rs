@@ -1,4 +1,4 @@
-//! `hapax page fetch`: fetches pages and judges them, fit for a cron job.
+//! `hapax page fetch`: fetches pages and records them, fit for a cron job.
 //!
 //! Safe and polite as the service is: `hapax_server::fetch` does it. An address that is done is
 //! noted in the progress file after its page is on the disk; a run that was stopped goes on
@@ -30,8 +30,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Fetch pages, safely and politely, and record them in a repository
 ///
-/// Only public http and https addresses, one connection and a pause per host, robots.txt
-/// obeyed. Prints a line for each address: verdict, address, and the copy that stays.
+/// Fetches only public http and https addresses, with one connection and a pause per host, and
+/// obeys robots.txt. Prints a line for each address: verdict, address, and the kept copy.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -43,11 +43,11 @@ pub(crate) struct Arguments {
     #[arg(value_name = "URL", required_unless_present = "from")]
     urls: Vec<String>,
 
-    /// A file with an address a line; blank lines and lines that begin with # are passed over
+    /// A file with an address a line; blank lines and lines that begin with # are skipped
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 
-    /// The repository's folder; made if it is not there
+    /// The repository's folder; created if it does not exist
     #[arg(long, value_name = "DIR", required_unless_present = "server")]
     store: Option<PathBuf>,
 
@@ -59,19 +59,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TOKEN", requires = "server")]
     token: Option<String>,
 
-    /// Notes what is done, and goes on from there the next time
+    /// Record finished addresses in this file, and skip them the next time
     #[arg(long, value_name = "FILE")]
     progress: Option<PathBuf>,
 
-    /// Only say what would be said, record nothing
+    /// Print the verdicts, but record nothing
     #[arg(long)]
     check: bool,
 
-    /// Do not ask robots.txt: for sites of your own
+    /// Ignore robots.txt, on your own sites
     #[arg(long)]
     ignore_robots: bool,
 
-    /// Settings, a TOML file: its `fetch` part counts
+    /// Settings, a TOML file; only its section `fetch` is used
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -87,7 +87,6 @@ pub(crate) struct Arguments {
     recipe: RecipeArguments,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut config = serve::settings(arguments.config.as_deref(), None)?;
     config.fetch.robots &= !arguments.ignore_robots;

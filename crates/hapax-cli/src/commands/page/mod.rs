@@ -17,8 +17,8 @@ use clap::{Args, Subcommand};
 /// Record pages in a repository, and ask about them
 ///
 /// A repository remembers every page: what it duplicates, which copy is kept, and why. Commands
-/// answer when the change is on disk. With --server a service answers instead of a folder, in the
-/// same words.
+/// return when the change is on disk. With --server a service answers instead of a folder, with the
+/// same output.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,8 @@ enum PageCommand {
     Fetch(fetch::Arguments),
     /// Show a page: its group, whether it is removed, for which page, and why
     ///
-    /// STORE can be an output folder of `hapax dedup`, too, and URL the id or address of a document that it read.
+    /// STORE can be an output folder of `hapax dedup`, too, and URL the id or address of a document
+    /// that it read.
     Show(PageQuestion),
     Forget(rest::Forget),
     Redirect(rest::Redirect),
@@ -53,7 +54,6 @@ enum PageCommand {
     Recheck(rest::Recheck),
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         PageCommand::Add(arguments) => add::run(arguments),

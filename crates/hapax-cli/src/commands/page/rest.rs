@@ -30,7 +30,7 @@ pub(crate) struct Forget {
     json: bool,
 }
 
-/// Record that a page redirects to another, which need not be known
+/// Record that a page redirects to another, known or not
 #[derive(Args, Debug)]
 pub(crate) struct Redirect {
     #[command(flatten)]
@@ -40,11 +40,11 @@ pub(crate) struct Redirect {
     #[arg(value_name = "FROM")]
     from: String,
 
-    /// Where it leads
+    /// The target of the redirect
     #[arg(value_name = "TO")]
     to: String,
 
-    /// When that was found
+    /// When the redirect was seen
     #[arg(long, value_name = "TIME", value_parser = moment::parse)]
     fetched: Option<u64>,
 
@@ -53,7 +53,7 @@ pub(crate) struct Redirect {
     json: bool,
 }
 
-/// Change the score of a page, and with it perhaps the winner
+/// Change the score of a page, which may change the winner
 #[derive(Args, Debug)]
 pub(crate) struct Score {
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(crate) struct Score {
     #[arg(value_name = "URL")]
     url: String,
 
-    /// The score; without it, it is unknown from now on
+    /// The score; without it, the score becomes unknown
     #[arg(value_name = "NUMBER", allow_negative_numbers = true, value_parser = super::score)]
     score: Option<f64>,
 
@@ -87,10 +87,11 @@ pub(crate) struct Expire {
     json: bool,
 }
 
-/// Decide again about pages that were compared with an older frame of their host
+/// Compare pages again that were compared under an older frame of their host
 ///
-/// The frame of a host is learned while its pages come in. A page is judged by the frame of its arrival; as long as its text is among the
-/// last 64 of the host, what it says beyond the frame is renewed with the frame, and this command compares it again.
+/// A repository learns the frame of a host as its pages arrive, and compares a page under the frame
+/// of its arrival. While the page's text is among the last 64 of the host, its own text is renewed
+/// with each frame, and this command compares it again.
 #[derive(Args, Debug)]
 pub(crate) struct Recheck {
     #[command(flatten)]

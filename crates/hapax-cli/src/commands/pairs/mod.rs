@@ -22,12 +22,12 @@ use std::path::PathBuf;
 /// lines and .hpx files have none, and every pair within the bound is printed.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Lines of distance, similarity and two names, between tabs, in the order of the input; similarity is `=` for the
-same text and `-` without sketches, and \\t \\n \\r \\\\ in names are escaped. Where a document has an address
-that is not its name, the addresses of both follow. With --json, objects of a, b, distance, similarity, exact,
-a_url and b_url. Exact copies are paired with the first of them, and only that one with
-others. Documents that share a fingerprint are all paired while they are fewer than 64; of more each is
-paired with the first.
+Writes lines of distance, similarity and two names, separated by tabs, in the order of the input;
+similarity is `=` for the same text and `-` without sketches, and \\t \\n \\r \\\\ in names are
+escaped. If a document has an address that is not its name, the addresses of both follow. With
+--json, objects of a, b, distance, similarity, exact, a_url and b_url. Exact copies are paired with
+the first of them, and only that one with others. Up to 63 documents of one fingerprint are all
+paired; of more, each is paired with the first.
 
 Examples:
   hapax fingerprint crawl/ --json | hapax pairs -
@@ -61,7 +61,6 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.out.check([&arguments.input])?;
     let list = fingerprint_files::list(&arguments.input)?;

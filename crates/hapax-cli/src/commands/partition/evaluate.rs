@@ -16,14 +16,13 @@ use std::path::PathBuf;
 
 /// Try mappings on a collection: balance, messages saved, pairs lost, stability
 ///
-/// Half of the pages are learnt from, the others are stored or new. Pairs that are alike are found
-/// by exact comparison without any partitioning; a mapping loses those that it does not bring
-/// together.
+/// Learns from half of the pages; the others are stored or new. True pairs come from exact
+/// comparison without partitioning; a mapping loses the pairs that it does not compare.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Columns:
   imbalance   pages of the fullest machine over the average
-  avoided     messages to other machines that need not be sent
+  avoided     share of messages to other machines that are not sent
   lost        pairs of a new and a stored page, at least TAU alike, that are never compared
   speed-up    comparisons of one machine with everything over those of the busiest machine
   variation   coefficient of variation of the imbalance over parts of the collection
@@ -46,15 +45,15 @@ pub(super) struct Arguments {
     #[command(flatten)]
     bounds: BoundArguments,
 
-    /// Use so many pages, spread evenly over all
+    /// Use this many pages, spread evenly over all
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     sample: usize,
 
-    /// Of these, so many are new
+    /// Number of these that are new
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     new: usize,
 
-    /// Parts of the collection, in its order, that stand for its change
+    /// Parts of the collection, in its order, that imitate its change
     #[arg(long, value_name = "N", default_value_t = 10)]
     parts: usize,
 
@@ -70,7 +69,6 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for &machines in &arguments.machines {
         for &dimensions in &arguments.dimensions {

@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     pages: PageArguments,
 
-    /// How many machines there are
+    /// Number of machines
     #[arg(long, value_name = "M")]
     machines: u32,
 
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     bounds: BoundArguments,
 
-    /// Learn from so many pages, spread evenly over all
+    /// Learn from this many pages, spread evenly over all
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     sample: usize,
 
@@ -48,7 +48,6 @@ pub(super) struct Arguments {
     replacing: overwriting::Replacing,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = MappingSettings {
         dimensions: arguments.dimensions,

@@ -41,11 +41,11 @@ enum PartitionCommand {
 /// Which pages may be alike, for learning and for evaluating.
 #[derive(Args, Debug)]
 struct BoundArguments {
-    /// Pages less alike than this need not be compared: the Jaccard similarity of their shingles
+    /// Least Jaccard similarity of shingles; less similar pages need not be compared
     #[arg(long, value_name = "J", default_value_t = DEFAULT_TAU, value_parser = similarity)]
     tau: f64,
 
-    /// Enlarges the range of lengths that may be alike [default: what the sample shows, at most
+    /// Factor that widens the range of lengths [default: what the sample shows, at most
     /// 1.3]
     #[arg(long, value_name = "R")]
     rho: Option<f64>,
@@ -55,7 +55,6 @@ struct BoundArguments {
     one_language: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         PartitionCommand::Learn(arguments) => learn::run(arguments),

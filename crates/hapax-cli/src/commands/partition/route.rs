@@ -17,8 +17,9 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Print which machine stores a page, and which machines a new page must visit
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A line is: id, language, cell and machine it lives in, cells and machines a new page must visit,
-with tabs between and commas within. Pages without words live in the first cell of no language.
+A line has id, language, cell and machine that store the page, cells and machines that a new page
+must visit; columns are separated by tabs, lists by commas. Pages without words are in the first
+cell of no language.
 
 Examples:
   hapax partition route new.jsonl --mapping mapping.toml
@@ -27,7 +28,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     pages: PageArguments,
 
-    /// What `hapax partition learn` wrote
+    /// The file that `hapax partition learn` wrote
     #[arg(long, value_name = "FILE")]
     mapping: PathBuf,
 
@@ -39,7 +40,6 @@ pub(super) struct Arguments {
     out: ResultFile,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.pages.spare("--out", arguments.out.path())?;
     arguments.out.check([&arguments.mapping])?;

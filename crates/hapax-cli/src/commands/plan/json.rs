@@ -62,7 +62,6 @@ struct KeyRecord {
     radius: u32,
 }
 
-/// The whole answer.
 pub(super) fn document<'a>(
     request: &Request,
     machine: &Machine,

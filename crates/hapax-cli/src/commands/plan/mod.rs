@@ -23,10 +23,10 @@ use std::time::Instant;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 `probes` are buckets looked up and `compared` fingerprints compared for one query, on average;
-times are for one thread and batches of queries. Engines are listed that are worth their memory: nothing
-smaller finds as much in about the same time. With --all the others are there too. More than 4,294,967,295
-pages are spread over several indexes; the numbers are for all of them. With --first the numbers are
-those of a query that has a match.
+times are for one thread and batches of queries. An engine is listed if no smaller one finds as
+much in about the same time; --all lists the others, too. More than 4,294,967,295 pages are spread
+over several indexes; the numbers are for all of them. With --first the numbers are those of a
+query that has a match.
 
 Examples:
   hapax plan --pages 10M --within 3
@@ -34,15 +34,15 @@ Examples:
   hapax plan --pages 8e9 --within 6 --memory 96GB --recall 0.95
   hapax plan --pages 64M --within 6 --calibrate --json")]
 pub(crate) struct Arguments {
-    /// How many pages are stored: 1000, 8e9, 10M
+    /// Number of stored pages: 1000, 8e9, 10M
     #[arg(long, value_name = "COUNT", value_parser = quantity::count)]
     pages: u64,
 
-    /// How many bits a match may differ in, inclusive
+    /// Bits in which a match may differ, inclusive
     #[arg(long, value_name = "K", value_parser = bound)]
     within: MaxDistance,
 
-    /// How much memory there is: 64GB, 1.5TiB [default: this machine's]
+    /// Available memory: 64GB, 1.5TiB [default: this machine's]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
     memory: Option<u64>,
 
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = recall)]
     recall: Recall,
 
-    /// Some match is enough, not all of them
+    /// One match is enough
     #[arg(long)]
     first: bool,
 
@@ -86,7 +86,6 @@ pub(crate) fn recall(text: &str) -> Result<Recall, String> {
         .ok_or_else(|| format!("recall {share} is out of range: it is above 0 and at most 1"))
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut request = Request::new(arguments.pages, arguments.within).recall(arguments.recall);
     request.memory = arguments.memory.or_else(memory::of_this_machine);

@@ -9,7 +9,6 @@ use hapax_search::log::read::{Columns, Layout, ReadLog, read};
 use hapax_search::log::{DEFAULT_MOST_CHARS, DEFAULT_SESSION_SECONDS, Log, Noise};
 use std::path::PathBuf;
 
-/// A heading of help.
 const LOG: &str = "The log";
 
 #[derive(Args, Debug)]
@@ -26,19 +25,19 @@ pub(super) struct LogArguments {
     #[arg(long, value_name = "NAME", help_heading = LOG)]
     query_column: Option<String>,
 
-    /// The one that says how often it was asked [default: count, frequency, freq]
+    /// The column or field with the number of times it was asked [default: count, frequency, freq]
     #[arg(long, value_name = "NAME", help_heading = LOG)]
     count_column: Option<String>,
 
-    /// The one that says who asked [default: user, user_id, anonid, session]
+    /// The column or field with the user [default: user, user_id, anonid, session]
     #[arg(long, value_name = "NAME", help_heading = LOG)]
     user_column: Option<String>,
 
-    /// The one that says when [default: time, timestamp, querytime, ...]
+    /// The column or field with the time [default: time, timestamp, querytime, ...]
     #[arg(long, value_name = "NAME", help_heading = LOG)]
     time_column: Option<String>,
 
-    /// The same query of the same user counts once within so many seconds; 0 counts all
+    /// The same query of the same user counts once within this many seconds; 0 counts all
     #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_SESSION_SECONDS, help_heading = LOG)]
     session: u64,
 
@@ -59,16 +58,15 @@ pub(super) struct LogArguments {
 enum LogFormat {
     /// A query a line
     Lines,
-    /// Columns between tabs, with a header
+    /// Columns separated by tabs, with a header
     Tsv,
-    /// Columns between commas, with a header
+    /// Columns separated by commas, with a header
     Csv,
     /// A JSON object a line
     Jsonl,
 }
 
 impl LogArguments {
-    /// Reads, counts and ranks.
     pub(super) fn read(&self) -> Result<(Log, LogCounts), Failure> {
         let how = ReadLog {
             layout: match self.log_format {

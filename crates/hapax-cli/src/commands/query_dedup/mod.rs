@@ -32,13 +32,13 @@ use std::path::PathBuf;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "\
-A log has a query a line, or columns: TSV or CSV with a header (query, count, user, time), JSONL; packed or
-not. Queries are normalised, counted, and ranked by how often they are asked.
+A log has a query a line, or columns: TSV or CSV with a header (query, count, user, time), JSONL;
+packed or not. Queries are normalised, counted, and ranked by how often they are asked.
 
-The output folder holds removed.parquet (document, winner, query, distance, k, reason), queries.parquet,
-summary.json, run.json, report.html, and what the next run needs. Run it again when documents came or the log
-changed: only queries for which something changed are processed, and the outcome is that of a run from
-scratch.
+The output folder holds removed.parquet (document, winner, query, distance, k, reason),
+queries.parquet, summary.json, run.json, report.html, and data for the next run. Run it again when
+documents or the log have changed: only affected queries are processed, and the outcome is that of
+a run from scratch.
 
 Examples:
   hapax query-dedup --index index --log queries.tsv --out cleaned
@@ -62,7 +62,7 @@ enum QueryDedupCommand {
     Undo(UndoArguments),
 }
 
-/// Put back what runs with an output folder removed, and unmark what they marked
+/// Restore and unmark everything that runs with an output folder removed or marked
 #[derive(Args, Debug)]
 struct UndoArguments {
     /// The output folder of the runs
@@ -89,7 +89,7 @@ struct RunArguments {
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
 
-    /// How strictly results are judged, as TOML [default: within 6 bits in the best 1000 results]
+    /// How strictly results are compared, as TOML [default: within 6 bits in the best 1000 results]
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
@@ -150,19 +150,18 @@ struct RunArguments {
 enum Choose {
     /// The most frequent first
     Frequency,
-    /// Those first that bring the most documents not looked at yet, weighed by frequency
+    /// The most not yet examined documents first, weighted by frequency
     Overlap,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ModeArgument {
-    /// All at once; removals are brought together in the end
+    /// All at once; removals are combined at the end
     Parallel,
-    /// One after the other; each sees what the former left
+    /// One after the other; each sees what the earlier ones left
     Sequential,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Some(QueryDedupCommand::Undo(arguments)) => undo_run(arguments),

@@ -4,7 +4,6 @@ use crate::readable::{self, count, counted};
 use hapax_search::clean::{Effect, Finished, Summary};
 use std::path::Path;
 
-/// The lines.
 pub(super) fn text(finished: &Finished, out: Option<&Path>) -> String {
     let (summary, run) = (&finished.summary, &finished.run);
     let what = match summary.effect {

@@ -34,11 +34,11 @@ use std::time::Instant;
 /// each link, two names with a tab between them, or is a Parquet table.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Writes a line for each page, the best first: its address or name, a tab, and the score. Scores add up to 1
-over the pages of the graph. Addresses that differ only in scheme, fragment, case of the host or one slash
-at the end are one page; each of them gets its score. Links of a page to itself and repeated ones do not
-count; a reader of a page without links goes on anywhere. With --links and INPUT, the list adds links
-between the pages of the corpus.
+Writes a line for each page, the best first: its address or name, a tab, and the score. Scores add
+up to 1 over the pages of the graph. Addresses that differ only in scheme, fragment, case of the
+host or one slash at the end are one page; each of them gets its score. Links of a page to itself
+and repeated ones do not count; a reader of a page without links continues at any page. With
+--links and INPUT, the list adds links between the pages of the corpus.
 
 Examples:
   hapax rank crawl/*.warc.gz --out scores.tsv
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "INPUT", required_unless_present = "links")]
     inputs: Vec<String>,
 
-    /// Links: lines of two names with a tab between them, packed or not, or a Parquet table with
+    /// Links: lines of two names with a tab between them, compressed or not, or a Parquet table with
     /// columns src and dst, from and to, or source and target
     #[arg(long, value_name = "FILE")]
     links: Vec<PathBuf>,
@@ -65,15 +65,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<ScoreFormat>,
 
-    /// How likely a reader is to follow a link, from 0 to below 1
+    /// Probability that a reader follows a link, from 0 to below 1
     #[arg(long, value_name = "D", default_value_t = DEFAULT_DAMPING)]
     damping: f64,
 
-    /// How far from the true scores the result may be, summed over all pages
+    /// Largest error, summed over all pages
     #[arg(long, value_name = "E", default_value_t = DEFAULT_TOLERANCE)]
     tolerance: f64,
 
-    /// Give up after so many rounds
+    /// Stop after this many iterations
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MOST_ITERATIONS,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_rounds: u32,
@@ -115,7 +115,6 @@ struct Summary {
     ranking_seconds: f64,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let settings = RankSettings {
         damping: arguments.damping,

@@ -28,7 +28,7 @@ use crate::recipes::RecipeArguments;
 /// Make an index of a corpus
 ///
 /// Reads everything `hapax dedup` reads. The index appears when it is complete. Of documents with
-/// the same id, or address where there is none, the last one stays.
+/// the same id, or else the same address, the last one is kept.
 #[derive(Args, Debug)]
 pub(crate) struct BuildArguments {
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(crate) struct BuildArguments {
 
 /// Add the documents of a corpus to an index, in place of those with the same names
 ///
-/// Takes effect at once when everything is read. The recipe must be that of the index.
+/// Takes effect when everything has been read. The recipe must be that of the index.
 #[derive(Args, Debug)]
 pub(crate) struct AddArguments {
     #[command(flatten)]
@@ -72,7 +72,6 @@ struct CorpusToIndex {
     reading: ReadArguments,
 }
 
-/// Makes an index.
 pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let source = what.reading.open(&what.corpus)?;
@@ -83,7 +82,6 @@ pub(super) fn build(arguments: &BuildArguments) -> Result<(), Failure> {
     what.fill(&source, index, &fingerprinter)
 }
 
-/// Adds to an index.
 pub(super) fn add(arguments: &AddArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let source = what.reading.open(&what.corpus)?;

@@ -19,7 +19,7 @@ use crate::readable;
 
 /// Remove documents from all results
 ///
-/// They stay in the index, unseen, until it is compacted; `search restore` puts them back.
+/// They stay in the index until it is compacted; `search restore` restores them.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -28,12 +28,12 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     names: Names,
 
-    /// Only mark them as duplicates: they are found as before, and left out on request
+    /// Only mark them as duplicates: queries still find them, unless --hide-marked is given
     #[arg(long)]
     mark: bool,
 }
 
-/// Put documents back that were removed
+/// Restore removed documents
 #[derive(Args, Debug)]
 pub(crate) struct RestoreArguments {
     #[command(flatten)]
@@ -42,11 +42,11 @@ pub(crate) struct RestoreArguments {
     #[command(flatten)]
     names: Names,
 
-    /// All that were removed
+    /// All removed documents
     #[arg(long, conflicts_with_all = ["name", "names"])]
     all: bool,
 
-    /// Take their marks away instead
+    /// Remove their marks instead
     #[arg(long)]
     mark: bool,
 }

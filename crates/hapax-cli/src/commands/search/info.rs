@@ -34,7 +34,6 @@ struct Described {
     operation: Option<String>,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let described = Described::of(&arguments.place.place()?.open(None)?)?;
     output::answer(arguments.json, &described, &described.to_text())

@@ -20,12 +20,12 @@ use std::path::Path;
 
 /// Build, change and query a search index
 ///
-/// The index keeps of every page its words and what is needed to know its duplicates, so that `hapax
-/// query-dedup` and `search query --collapse` never read a page again.
+/// The index keeps the words and the signature of every page, so `hapax query-dedup` and `search
+/// query --collapse` never read a page again.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A query is words; pages with more and rarer ones come first. \"several words\" must stand next to each
-other, +word must and -word must not be there, site:example.org and lang:de narrow the results.
+A query is a list of words; pages with more and rarer ones come first. \"several words\" is a
+phrase, +word is required, -word is excluded, site:example.org and lang:de narrow the results.
 
 Examples:
   hapax search build crawl/*.warc.gz --out index --scores pagerank.tsv
@@ -51,7 +51,6 @@ enum SearchCommand {
     Info(info::Arguments),
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         SearchCommand::Build(arguments) => build::build(arguments),
@@ -69,7 +68,6 @@ pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> F
     Failure::Run(anyhow::Error::new(error))
 }
 
-/// A policy file.
 pub(crate) fn policy(path: &Path) -> Result<Policy, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, error))?;
     let named = |error| anyhow::Error::new(error).context(readable::path(path));

@@ -31,7 +31,7 @@ pub(crate) struct PlaceArguments {
 /// An index that may have moved since.
 #[derive(Args, Debug)]
 pub(crate) struct MovedArguments {
-    /// The index, if it is no longer where it was
+    /// The index, if it has moved
     #[arg(long, value_name = "DIR")]
     index: Option<PathBuf>,
 
@@ -53,7 +53,6 @@ pub(crate) struct NewPlaceArguments {
     postgres: Option<String>,
 }
 
-/// Where an index is.
 pub(crate) enum Place {
     Folder(PathBuf),
     Database(String),

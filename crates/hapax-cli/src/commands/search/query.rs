@@ -22,13 +22,13 @@ use crate::readable;
 /// How much of a title a line shows.
 const LINE: usize = 160;
 
-/// Ask an index
+/// Query an index
 ///
-/// A word with a minus goes with others into quotes, or behind `--`: it would be taken for a flag.
+/// Put a word with a minus into quotes together with others, or after `--`; otherwise it is read as a flag.
 ///
-/// With --collapse, results that are near-duplicates of each other are shown under the one that
-/// the policy would keep. How alike they must be may depend on the number of results, and with
-/// --rank on how popular the query is.
+/// With --collapse, results that are near-duplicates of each other are shown under the one that the
+/// policy would keep. The bounds may depend on the number of results and, with --rank, on the
+/// popularity of the query.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// Words, "phrases", +word, -word, site:HOST, lang:CODE
@@ -42,11 +42,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     collapse: bool,
 
-    /// How they are judged: a policy file as for `hapax query-dedup`; means --collapse
+    /// How they are compared: a policy file as for `hapax query-dedup`; means --collapse
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// The query's rank in the search log, for policies that go by it [default: not in it]
+    /// The query's rank in the search log, for policies that use it [default: not in it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rank: Option<u64>,
 
@@ -58,11 +58,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     hide_marked: bool,
 
-    /// So many results
+    /// Number of results
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
 
-    /// Pass over so many
+    /// Skip this many results
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u32,
 
@@ -71,7 +71,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let policy = arguments.policy()?;
     let scores = scores(arguments.scores.as_deref())?;

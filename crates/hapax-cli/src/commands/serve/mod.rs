@@ -16,16 +16,14 @@ use hapax_store::{IndexOrigin, Repository, Role, Settings, StoreError};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Serve a repository over HTTP, with a web page to look at it
+/// Serve a repository over HTTP, with a web page to browse it
 ///
-/// Opens the repository in DIR, or makes one if there is none. Writes are taken from this
-/// machine only, until tokens are configured; without tokens, a warning says when other machines can
-/// read.
+/// Opens the repository in DIR, or creates it. Until tokens are configured, only programs on this
+/// machine may write, and a warning says when other machines can read.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Settings: flags win over the environment (HAPAX_LISTEN, HAPAX_LIMITS__BODY_BYTES, ...), which wins
-over --config FILE, which wins over the default; --show-config prints the default with
-explanations.
+Order of settings: flags, then the environment (HAPAX_LISTEN, HAPAX_LIMITS__BODY_BYTES, ...), then
+--config FILE, then the defaults, which --show-config prints.
 
 Examples:
   hapax serve --store seen                    then open http://127.0.0.1:8017/
@@ -37,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", required_unless_present = "show_config")]
     store: Option<PathBuf>,
 
-    /// Where to listen: a number or a name, and a port; port 0 takes a free one [default:
+    /// Address or host name to listen on, and port; port 0 takes a free one [default:
     /// 127.0.0.1:8017]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
@@ -55,7 +53,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Print the default settings, with what each means, and stop
+    /// Print the default settings with explanations, and exit
     #[arg(long)]
     show_config: bool,
 
@@ -63,7 +61,6 @@ pub(crate) struct Arguments {
     recipe: RecipeArguments,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.show_config {
         return crate::output::print(hapax_server::config::DEFAULT);

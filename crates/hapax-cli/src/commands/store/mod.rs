@@ -21,8 +21,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Back up and restore a repository, and choose which copy takes writes
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A backup holds what has changed since the one before in the same place, and is checked after it was
-written; the first holds everything. PLACE is a folder or an address such as s3://bucket/backups.
+A backup holds what has changed since the one before in the same place, and is checked after
+writing; the first holds everything. PLACE is a folder or an address such as s3://bucket/backups.
 
 Examples:
   hapax store backup --server http://127.0.0.1:8017 --to /backups/seen
@@ -57,7 +57,7 @@ struct Backup {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Copy everything: what was there before is no longer needed to restore this one
+    /// Copy everything, so that restoring this backup needs no earlier one
     #[arg(long)]
     whole: bool,
 
@@ -74,7 +74,7 @@ struct List {
     place: String,
 }
 
-/// Make a repository of a backup, in a folder that has none, and check it
+/// Restore a backup into a new folder, and check it
 #[derive(Args, Debug)]
 struct Restore {
     /// Where the backups are
@@ -96,14 +96,13 @@ struct Restore {
 
 /// Let a standby, or a former primary, take writes from now on
 ///
-/// Nothing else decides that: make sure that no other copy takes writes.
+/// Make sure that no other copy takes writes: services do not vote.
 #[derive(Args, Debug)]
 struct Promote {
     #[command(flatten)]
     store: StoreArguments,
 }
 
-/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Backup(arguments) => backup(arguments),

@@ -6,7 +6,6 @@ use hapax_store::backups::Place;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::PathBuf;
 
-/// The place of this name.
 pub(super) fn of(text: &str) -> Result<Box<dyn Place>, Failure> {
     if !is_address(text) {
         return Ok(Box::new(PathBuf::from(text)));

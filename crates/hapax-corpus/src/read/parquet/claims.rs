@@ -1,20 +1,10 @@
-//! What the pages of a Parquet file claim, looked at before the library believes it.
+//! Checks the sizes that the pages of a Parquet file claim, before the library allocates them.
 //!
-//! The library makes room for as many bytes as a page claims, unpacks gzip and LZ4 to whatever
-//! end they have, and copies a value of a dictionary for every row that names it: a file of a
-//! few kilobytes could ask for all memory there is. So the headers of all pages of a column are
-//! read first, a small read for each page.
-//!
-//! # Promises
-//!
-//! For a column that passes, no page unpacks to more than [`VALUES`] times the longest value the
-//! caller reads (`limits.record`), and what is filled in before it is unpacked could really have been
-//! packed into so few bytes. [`Claims::rows`] says how many rows can be decoded together so that
-//! shared values, all copied, stay within one such value's length, or within one row.
-//!
-//! # What it does not know
-//!
-//! How long reading takes: nulls cost nothing to write, and may be many.
+//! The library reserves what a page claims, unpacks gzip and LZ4 without a limit, and copies a dictionary value for
+//! every row that names it, so a few kilobytes could take all memory. All page headers of a column are read first.
+//! Guarantees that no page unpacks to more than [`VALUES`] times the longest value the caller reads
+//! (`limits.record`). [`Claims::rows`] says how many rows can be decoded together so that copied values stay within
+//! one value's length, or one row. Does not bound time: nulls cost nothing to write.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -107,7 +97,7 @@ impl Claims {
             self.shared = self.shared.max(length);
         }
         let (start, mut left) = column.byte_range();
-        // Behind the last row nothing is read, and some writers tell a wrong length. How many rows
+        // Behind the last row nothing is read, and some writers state a wrong length. How many rows
         // a page of lists has is not said.
         let mut values = if column.column_descr().max_rep_level() == 0 { rows } else { u64::MAX };
         let mut source = BufReader::with_capacity(16 << 10, file);
@@ -148,7 +138,7 @@ impl Refusal {
     }
 }
 
-/// Unpacks a page into nothing where only that tells how long it is, and refuses what cannot be.
+/// Unpacks a page into nothing where only that shows its length, and refuses impossible claims.
 /// Says how many bytes of it were read.
 fn unpack(
     source: &mut BufReader<&File>,

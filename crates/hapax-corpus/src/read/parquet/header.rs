@@ -1,12 +1,7 @@
-//! The header of a Parquet page, as far as sizes go.
+//! Reads the sizes in the header of a Parquet page, from Thrift's compact protocol.
 //!
-//! The library reads these headers itself and shows them to nobody, so the few fields that claim a
-//! size are read here, from Thrift's compact protocol. A header is read to its end, because the page
-//! begins there.
-//!
-//! It is stricter than the library, which takes a field for what its number says: a field of another
-//! kind than the format has, a number out of order or out of range, is an error. So both either see
-//! the same header or it is refused.
+//! Stricter than the library, which trusts field numbers: a field of another type, out of order or out of range is
+//! an error, so both see the same header or it is refused.
 //!
 //! Source: the Parquet format's `PageHeader`; "Thrift compact protocol encoding".
 

@@ -1,10 +1,8 @@
-//! How large and how deeply nested the schema of a Parquet file is, looked at before the library follows it.
+//! Checks the size and nesting of a Parquet file's schema before the library parses it.
 //!
-//! The library builds a schema by recursion and with half a kilobyte for each column: 12 kB that nest 1,450 deep
-//! would overflow the stack, which nothing can catch. So the list of the footer is walked here first, without recursion.
-//!
-//! Guarantees that a schema that passes has at most [`MOST`] elements, [`DEEPEST`] deep. Like [`header`](super::header), it is
-//! stricter than the library: a footer whose fields are out of order is refused.
+//! The library recurses over the schema: 12 kB that nest 1,450 deep would overflow the stack, which nothing can
+//! catch. Here the footer's list is walked without recursion. Guarantees at most [`MOST`] elements, [`DEEPEST`]
+//! deep. Stricter than the library, like [`header`](super::header): fields out of order are refused.
 //!
 //! Source: the Parquet format's `FileMetaData` and `SchemaElement`.
 

@@ -39,7 +39,7 @@ pub struct Listed {
     pub content: Option<ContentHash>,
     /// Confirms near-duplicates.
     pub sketch: Option<Sketch>,
-    /// Too few words to be judged by the fingerprint.
+    /// Too few words to be compared by the fingerprint.
     pub too_short: bool,
     /// What the bits were cut from.
     pub sums: Option<Box<BitSums>>,

@@ -1,4 +1,4 @@
-//! Signatures as a table, out and in: Arrow rows, and Parquet files of them.
+//! Reads and writes signatures as Arrow rows and Parquet files. A damaged or foreign file is an error.
 //!
 //! | column | holds |
 //! |---|---|
@@ -6,11 +6,9 @@
 //! | `recipe` | by which recipe |
 //! | `fingerprint` | 64 bits, unsigned; null for a document without words |
 //! | `content` | 16 bytes, equal for equal texts |
-//! | `words`, `features`, `too_short` | how much there was to judge by |
+//! | `words`, `features`, `too_short` | how much text there was to compare |
 //! | `weak_bits` | 64 positions, the weakest first; null without a fingerprint |
 //! | `sketch` | 128 bytes; null without a fingerprint |
-//!
-//! A file may come from anywhere: whatever is wrong with it is an error.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -56,7 +54,6 @@ impl TableWriter {
         Ok(Self { writer, columns: SignatureRows::default() })
     }
 
-    /// Adds a row.
     pub fn push(
         &mut self,
         id: &str,
@@ -85,7 +82,6 @@ impl TableWriter {
     }
 }
 
-/// The columns.
 pub fn schema() -> SchemaRef {
     let bytes = |name: &str, length, nullable| {
         Field::new(name, DataType::FixedSizeBinary(length), nullable)
@@ -139,7 +135,6 @@ impl Default for SignatureRows {
 }
 
 impl SignatureRows {
-    /// Adds a row.
     pub fn push(
         &mut self,
         id: &str,

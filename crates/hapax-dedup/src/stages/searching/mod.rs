@@ -20,7 +20,6 @@ use crate::threads::Threads;
 
 pub use queries::Queries;
 
-/// What is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub within: MaxDistance,

@@ -8,7 +8,6 @@ use hapax::index::Query;
 use super::super::LinesError;
 use super::super::fingerprints::{Form, Listed, each};
 
-/// See the module header.
 #[derive(Debug, Default)]
 pub struct Queries {
     fingerprints: Vec<u64>,

@@ -100,7 +100,6 @@ impl Server {
         format!("host=127.0.0.1 port={} user=hapax dbname={name}", self.port)
     }
 
-    /// An empty database.
     pub(super) fn create(&self, name: &str) -> String {
         self.execute(&format!("CREATE DATABASE {name}"));
         self.database(name)

@@ -1,35 +1,18 @@
-//! All pages at once: confirmed pairs in, winner-verified groups out.
+//! Groups all pages at once: confirmed pairs in, winner-verified groups out.
 //!
-//! Pages with equal content are one node, and so is a page with everything that redirects to
-//! it. Nodes joined by pairs form a *family* (a connected component). A family is not a group:
-//! its ends may have nothing in common. Its best page takes every node it matches itself as
-//! its group, a *star*; what is left regroups among itself in the same way:
+//! Pages with equal content are one node, with everything that redirects to it. The best page of a connected
+//! component takes every node it matches itself as its group, a *star*; the rest regroups in the same way.
 //!
 //! ```text
 //!   rank          1 --- 4 --- 2 --- 5 --- 3        a family of five in a chain
 //!   stars        (1)--- 4    (2)--- 5    (3)       1 takes 4; 2 takes 5; 3 is alone
 //! ```
 //!
-//! Going through the nodes once, best first, gives the same stars as that recursion: a node
-//! that no better winner has taken is the best of what is left around it. Each pair is looked
-//! at once, from its better end.
+//! Guarantees: every page is a winner, or matches its winner directly, has its content, or redirects to such a
+//! page. Winners beat all members, and no two winners match. The answer depends on the set of pages and pairs. Time
+//! O(pages log pages + pairs), linear memory. A missing pair is not a match.
 //!
-//! # What it promises
-//!
-//! - Every page is a winner, or matches its winner directly, has its content, or redirects to
-//!   a page that does. No page is removed for being like a page that is like the winner.
-//! - Winners beat all members of their group, and no two winners match each other.
-//! - The answer depends on the set of pages and pairs, not on their order, as long as no two
-//!   pages share both address and id. Groups are numbered by the position of their winners.
-//! - Time O(pages log pages + pairs), memory linear in both: a chain or star of a million
-//!   pages and a million identical ones cost no more than ordinary ones.
-//!
-//! # What it does not know
-//!
-//! How pairs were found and confirmed. A pair that is missing is not a match.
-//!
-//! Source: Zhu et al. 2012, sections 5 and 5.2 (verification against the winner, repair).
-//! Taken further: every group is repaired, not only those with many failing members.
+//! Source: Zhu et al. 2012, 5 and 5.2; here every group is repaired, not only those with many failing members.
 
 mod nodes;
 mod ranking;
@@ -80,24 +63,13 @@ pub struct BatchInput<'a> {
 pub enum BatchError {
     /// More pages than positions.
     #[error("{found} pages are more than the {max} that can be grouped at once", max = u32::MAX - 1)]
-    TooManyPages {
-        /// How many there are.
-        found: usize,
-    },
+    TooManyPages { found: usize },
     /// More pairs than can be counted.
     #[error("{found} pairs are more than the {max} that can be grouped at once", max = u32::MAX)]
-    TooManyPairs {
-        /// How many there are.
-        found: usize,
-    },
+    TooManyPairs { found: usize },
     /// A list that goes with the pages has another length.
     #[error("{found} {what} for {pages} pages: give one for each page, or none")]
-    Lengths {
-        what: &'static str,
-        found: usize,
-        /// How many pages there are.
-        pages: usize,
-    },
+    Lengths { what: &'static str, found: usize, pages: usize },
     /// A pair or a redirect names a page that is not there.
     #[error("{what} names page {page}, but there are only {pages} pages")]
     NoSuchPage {
@@ -105,7 +77,6 @@ pub enum BatchError {
         what: &'static str,
         /// The position named.
         page: u32,
-        /// How many pages there are.
         pages: usize,
     },
     /// A page redirects to two different pages.

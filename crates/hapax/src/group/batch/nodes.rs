@@ -1,4 +1,4 @@
-//! Pages that cannot be told apart by content become one node.
+//! Makes one node of pages with the same content.
 //!
 //! Pages with equal content in one scope are a node, and a page that redirects belongs to the
 //! node of the page where its chain ends. Chains are followed once, in linear time. A chain

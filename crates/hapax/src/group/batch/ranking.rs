@@ -2,7 +2,7 @@
 //!
 //! The order of [`Rules::order`], redirecting pages last. Comparing two pages at a time would
 //! fetch their addresses from memory for every comparison; instead the pages are sorted
-//! column by column: by the first number that tells any of them apart, then every run of
+//! column by column: by the first number in which any of them differ, then every run of
 //! equal pages by the second, and so on, then by eight bytes of the address at a time. Runs
 //! stay in order of position until a column parts them, so memory is read forwards.
 
@@ -52,7 +52,7 @@ impl Costs {
         &self.numbers[from..from + self.width]
     }
 
-    /// What tells a winner from a page that does not redirect.
+    /// What distinguishes a winner from a page that does not redirect.
     pub(super) fn decided(&self, input: &BatchInput<'_>, winner: u32, loser: u32) -> DecidedBy {
         let (a, b) = (self.at(winner), self.at(loser));
         match self.telling.iter().find(|&&column| a[column] != b[column]) {
@@ -122,7 +122,7 @@ enum Column {
     Number(usize),
     /// Bytes of the address, zeros beyond its end.
     Chunk(usize),
-    /// Tells an address from the same address followed by zeros.
+    /// Distinguishes an address from the same address followed by zeros.
     Length,
     Id,
 }

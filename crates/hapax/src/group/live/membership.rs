@@ -333,7 +333,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// Would the merged group have to be repaired? Judged by a sample of the losing side.
+    /// Would the merged group have to be repaired? Estimated from a sample of the losing side.
     fn would_fail(
         &self,
         winning: (GroupId, GroupRecord),

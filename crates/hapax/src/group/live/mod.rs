@@ -1,6 +1,4 @@
-//! Live groups: updated as pages are added, changed, redirected or deleted.
-//!
-//! Every known page is in exactly one group; a group has one winner, the copy that stays.
+//! Live groups: updated as pages are added, changed, redirected or deleted. Each known page is in one group.
 //!
 //! ```text
 //!   page seen ──► known, and still like its winner? ── yes ──► stays          tier 1
@@ -12,40 +10,13 @@
 //!               founds a group   joins or moves; groups it connects merge
 //! ```
 //!
-//! # What it promises
+//! Guarantees: a page is *removable* only if it matches the winner itself; otherwise its verdict is
+//! [`Kind::Related`]. The winner is the best member by the rules in any order of arrival, and no winner is a copy
+//! of another. Above [`LiveOptions::repair_share`] failing members a group is repaired as in
+//! [`batch`](super::batch); with a share of 1, added pages form the same groups in any order. Pages that redirect
+//! are in the group of their chain's end. State is linear in pages. Does not read contents, indexes or clocks.
 //!
-//! - Groups grow transitively, but a page is *removable* only if it matches the winner itself;
-//!   otherwise its verdict is [`Kind::Related`]. A group knows how many members fail that test
-//!   and a bound on its diameter. Above [`LiveOptions::repair_share`] it is repaired: its
-//!   members regroup among themselves as stars, as in [`batch`](super::batch). Two groups are
-//!   not merged when that would only have to be repaired; if their winners match all the same,
-//!   the worse one moves over.
-//! - A page that becomes the winner of a group is searched for, so that no winner is the copy of
-//!   another one's, whatever its content was when it joined.
-//! - The winner of a group is its best member by the rules, whatever the order of arrival.
-//!   With a repair share of 1, pages that are only added form the same groups and winners in
-//!   any order; with a smaller share the groups may differ with the order, the winners of equal
-//!   groups not.
-//! - Pages that redirect are where the end of their chain is, and move with it. Cycles are
-//!   found; their pages share a group without content. Redirects cross scopes.
-//! - State is linear in pages; nothing is kept of pairs. Every change is an event, in one order.
-//! - An operation costs a handful of comparisons and at most one index search, plus the
-//!   smaller group when two merge, the group and a search when its winner changes, and a search
-//!   for each resulting group when one is repaired.
-//!
-//! # Reading order
-//!
-//! [`record`] is what is kept and [`state`] where, [`memory`] in memory; [`world`] is what must
-//! be told about pages. This file has the operations. `membership` joins, leaves and merges,
-//! `election` finds winners, `redirects` follows chains, `repair` mends groups. [`verdict`] is
-//! the answer, [`market`] asks for winners under other rules.
-//!
-//! # What this module does not know
-//!
-//! Contents, indexes, disks and time.
-//!
-//! Source: Zhu et al. 2012, section 5.1 (two tiers, cases 1 to 3) and 5.2 (verification with
-//! the winner, repair). Left aside: their groups are spread over machines.
+//! Source: Zhu et al. 2012, 5.1 (two tiers, cases 1 to 3) and 5.2 (verification with the winner, repair).
 
 mod election;
 pub mod market;
@@ -68,7 +39,6 @@ use std::collections::BTreeSet;
 pub use verdict::{Kind, Tier, Verdict};
 pub use world::{Likeness, Matching, Near, World};
 
-/// How groups behave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveOptions {
     /// A group is repaired when more than this share of its members, the winner aside, do not
@@ -112,7 +82,6 @@ pub enum LiveError<E> {
     Broken {
         /// Where it was noticed.
         page: PageId,
-        /// What is wrong with it.
         what: &'static str,
     },
 }

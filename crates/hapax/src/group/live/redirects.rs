@@ -1,15 +1,9 @@
-//! Chains of redirects, their ends, and cycles.
+//! Follows chains of redirects, finds their ends, and handles cycles.
 //!
-//! A page that redirects is tied to its target and has no group of its own: it is where the
-//! end of its chain is. So when the end moves, everything that redirects to it has moved with
-//! it (cases 1 and 3 of the paper) without a record being written.
-//!
-//! A cycle has no end. One of its pages, the one with the least address, is made the end
-//! ([`Bare::Loop`]); when any page of the cycle stops redirecting or redirects elsewhere, the
-//! end becomes an ordinary redirect again.
-//!
-//! A target that is not known, or is gone, is [awaited](Bare::Awaited) as long as something
-//! redirects to it.
+//! A page that redirects has no group of its own: it is in the group of the end of its chain. When the end moves,
+//! no record of the others is written (cases 1 and 3 of the paper). In a cycle, the page with the least address is
+//! made the end ([`Bare::Loop`]) until a page of the cycle stops redirecting or redirects elsewhere. An unknown or
+//! deleted target is [awaited](Bare::Awaited) as long as something redirects to it.
 
 use super::record::{Bare, Change, Check, GroupId, GroupRecord, PageId, PageRecord};
 use super::state::collect;
@@ -93,7 +87,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         left.map_or(Ok(()), |group| self.resolve(group))
     }
 
-    /// The page, which has no record, redirects to a chain that leads back to it.
+    /// The page, which has no record, redirects to a chain that ends at the page itself.
     fn close_cycle(&mut self, page: PageId, to: PageId) -> LiveResult<(), S> {
         let (mut least, mut next) = (self.world.facts(page)?, to);
         let (mut end, mut end_to) = (page, to);

@@ -1,4 +1,4 @@
-//! Mending a group that a chain has led too far.
+//! Repairs a group that a chain has stretched too far.
 //!
 //! The members regroup among themselves: the best takes every member it matches, the best of
 //! the rest does the same, until none is left, exactly as in [`batch`](crate::group::batch).

@@ -23,7 +23,6 @@ pub trait GroupState {
     /// Writes a page's record, or removes it.
     fn put_page(&mut self, page: PageId, record: Option<PageRecord>) -> Result<(), Self::Error>;
 
-    /// The group's record, if there is such a group.
     fn group(&self, group: GroupId) -> Result<Option<GroupRecord>, Self::Error>;
 
     /// Writes a group's record, or ends the group, whose members have left before.

@@ -23,7 +23,6 @@ pub enum Kind {
     Redirect,
     /// It redirects in a cycle, or to one: there is no content.
     Cycle,
-    /// It has no words.
     Empty,
     /// It was never seen or is gone, but pages redirect to it.
     Awaited,

@@ -1,7 +1,7 @@
 //! What the groups ask of whoever keeps the pages.
 //!
 //! Contents stay outside: the keeper compares them and searches its index. It must know a
-//! page's new content and facts before it tells the groups about them.
+//! page's new content and facts before it reports them to the groups.
 
 use super::record::PageId;
 use crate::group::facts::PageFacts;
@@ -11,7 +11,6 @@ pub use crate::similarity::{Likeness, Matching};
 /// A page found by the index, and how alike it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
-    /// The page found.
     pub page: PageId,
     pub likeness: Likeness,
 }

@@ -1,8 +1,8 @@
-//! Groups judged by slow and obvious versions of themselves.
+//! Groups compared with slow and obvious reference implementations.
 //!
 //! `rules` and `batch` stand for themselves. `line` is a world of pages on a line, where
 //! chains are everywhere; `model` is the paper's rules over plain sets; `live` sets the live
-//! groups against it, `stories` tells single cases.
+//! groups against it, `stories` has single cases.
 
 mod batch;
 mod line;

@@ -1,4 +1,4 @@
-//! Single cases of live groups, told one by one.
+//! Single cases of live groups.
 
 use super::line::Line;
 use super::live::{Groups, groups, partition};
@@ -170,7 +170,7 @@ fn other_scopes_are_not_compared() {
 fn a_group_that_cannot_be_checked_at_once_is_repaired_as_it_is_asked_about() {
     let options = LiveOptions { repair_share: 0.5, verify_at_once: 0, max_matches: 1000 };
     let mut groups = LiveGroups::new(MemoryState::default(), Rules::default(), options);
-    // 400 pages at 5 and 300 at 6 are one group; then a page at 7 wins it, a stranger to most.
+    // 400 pages at 5 and 300 at 6 are one group; then a page at 7 wins it, unlike most.
     let mut line = Line::default();
     line.scores.insert(PageId(999), 1.0);
     for page in 0..700 {

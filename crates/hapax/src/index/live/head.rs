@@ -1,15 +1,12 @@
-//! The mutable part: the newest entries, in order of arrival, scanned by every search.
+//! The mutable part of a live index: the newest entries, in order of arrival, scanned by every search.
 //!
 //! ```text
 //!   full chunks   shared with every snapshot that has seen them
 //!   last chunk    copied by the first change after it was published: 4 KiB
 //! ```
 //!
-//! Chunks are shared and copied when changed, so that publishing a state never waits for a
-//! reader and a reader never sees half a change. The writer alone knows where in the head an id
-//! is ([`Positions`]); a search has no use for that.
-//!
-//! What this module does not know: segments, and whether an id is somewhere else too.
+//! Chunks are shared and copied when changed, so publishing a state never waits for a reader, and a reader never
+//! sees half a change. Only the writer knows where in the head an id is ([`Positions`]). Does not know segments.
 
 use std::sync::Arc;
 
@@ -133,7 +130,6 @@ impl Positions {
         Self { slots: vec![0; slots], ids: Vec::with_capacity(most) }
     }
 
-    /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.slots.fill(0);
         self.ids.clear();

@@ -1,36 +1,18 @@
-//! Which segments become one, and making it.
+//! Chooses which segments to merge, and merges them, on whatever thread the caller likes.
 //!
-//! Tiers: a segment of `n` live entries is in tier `floor(log_growth(n / head))`, everything
-//! below one head in tier 0. When a tier has more than `runs` segments, they and all smaller ones
-//! become one. So once nothing is pending there are at most `runs` segments in each of
-//! `log_growth(n / head) + 1` tiers, and, as long as heads are frozen full and nothing is removed,
-//! an entry is rewritten at most `(growth - 1) / runs + 1` times in each. A segment of which half
-//! is gone is rewritten alone; that is paid by the removals.
+//! A segment of `n` live entries is in tier `floor(log_growth(n / head))`. When a tier has more than `runs`
+//! segments, they and all smaller ones become one, so an entry is rewritten at most `(growth - 1) / runs + 1` times
+//! per tier. One run is leveled compaction, more are tiered compaction. A segment of which half is removed is
+//! rewritten alone. With more than `backlog` segments too many, an insert merges first, so their number is bounded.
+//! Merges that share no segment can run at once; only the first and last step hold writers up.
 //!
-//! One run to a tier, the default, is leveled compaction: a search asks the fewest segments. More
-//! runs are tiered compaction: less writing. Searching a small segment is cheap but not free (a
-//! quarter of the time for a sixteenth of the entries, at `k = 6`), so that few segments matter
-//! more here than in a store that is read by key.
-//!
-//! Merging that falls behind is caught up with by those who insert: when more than `backlog` free
-//! segments are more than merging would leave, an insert first merges as [`choose`] says. Segments
-//! in a merge that someone else does are not waited for, so that a caller may hold a task as long
-//! as it likes; what comes meanwhile is merged among itself. So there are at most `backlog` segments
-//! more than the bound above, and those in merges that run.
-//!
-//! Order does not matter: an id is live in one place only, so any segments can be merged, and
-//! several merges can run at once as long as they share no segment.
-//!
-//! A merge is three steps, and only the first and the last, both short, hold the writers up:
+//! Source: O'Neil et al., "The log-structured merge-tree", 1996; Dayan, Athanassoulis and Idreos, "Monkey", 2017.
 //!
 //! ```text
 //!   LiveIndex::pending_merge   chooses segments, copies pointers
 //!   MergeTask::run             builds the new segment, on whatever thread the caller likes
 //!   LiveIndex::commit          marks what was removed meanwhile, exchanges old for new
 //! ```
-//!
-//! Source: O'Neil et al., "The log-structured merge-tree", 1996; for the choice between leveling
-//! and tiering, Dayan, Athanassoulis and Idreos, "Monkey", 2017.
 
 use std::sync::Arc;
 

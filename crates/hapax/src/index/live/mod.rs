@@ -1,4 +1,4 @@
-//! Insert, remove and search at the same time.
+//! An index that inserts, removes and searches at the same time.
 //!
 //! ```text
 //!   insert ──► head          a few thousand entries, in order of arrival, scanned
@@ -10,9 +10,8 @@
 //!              merge         several become one: a step the caller drives, on any thread
 //! ```
 //!
-//! Every change makes a new state that shares all it can with the last one, and then exchanges
-//! one pointer. A search takes a [`Snapshot`], the pointer of the moment, and sees exactly what
-//! was there then, however long it keeps it.
+//! Every change makes a new state that shares what it can with the last one and exchanges one pointer. A search
+//! uses a [`Snapshot`] of it.
 //!
 //! ```
 //! use hapax::fingerprint::{Fingerprint, MaxDistance};
@@ -34,25 +33,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Reading order
-//!
-//! `state` is one moment and its search. `head` is the mutable part. `merge` says which
-//! segments become one, and makes it. This file ties them together.
-//! [`segment`](super::segment) is what a segment is, and how it becomes a file.
-//!
-//! # What this module promises
-//!
-//! A snapshot answers as a scan over the entries of its moment would. An id has at most one
-//! entry: a second insert replaces the first. A batch is seen whole or not at all. No search
-//! waits for a merge, a freeze or another search: the lock it takes is held only to copy or
-//! exchange a pointer. Writers wait for each other, never for a merge that someone else runs.
-//! Whoever inserts faster than others merge does some merging too, so that neither segments nor
-//! what a search has to ask grow without bound ([`LiveOptions::backlog`]).
-//!
-//! # What this module does not know
-//!
-//! Threads, files and clocks. It merges when it is told to, or has to. What is in the head is in no
-//! segment: who wants it to survive a crash keeps a log, or calls [`LiveIndex::freeze`].
+//! Guarantees: a snapshot answers as a scan over its entries would. An id has at most one entry, and a batch is
+//! seen whole. No search waits for a merge, a freeze or another search. Inserts faster than merges do some merging
+//! themselves ([`LiveOptions::backlog`]). Does not start threads or write files: who wants the head to survive a
+//! crash keeps a log, or calls [`LiveIndex::freeze`].
 
 mod head;
 mod merge;
@@ -80,7 +64,6 @@ pub use self::state::Snapshot;
 #[error("a segment of this merge is no longer in the index; nothing was changed")]
 pub struct StaleMerge;
 
-/// See the module header.
 #[derive(Debug)]
 pub struct LiveIndex {
     /// Held to copy or exchange the pointer, for nothing else.
@@ -90,7 +73,6 @@ pub struct LiveIndex {
     kernel: Kernel,
 }
 
-/// What only writers need.
 #[derive(Debug)]
 struct Writer {
     positions: Positions,

@@ -87,7 +87,6 @@ impl LiveOptions {
         self
     }
 
-    /// The engine of a segment of so many entries.
     pub(super) fn engine_for(&self, entries: usize) -> SegmentEngine {
         if entries <= self.scan_up_to { SegmentEngine::Scan } else { self.engine }
     }

@@ -37,7 +37,6 @@ impl Slot {
     }
 }
 
-/// See the module header.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) head: Head,
@@ -254,7 +253,7 @@ struct HeadScan<'a, 'b> {
 impl Work for HeadScan<'_, '_> {
     type Output = u64;
 
-    /// Each chunk fits into the first-level cache and meets all queries there.
+    /// Each chunk fits into the first-level cache and is compared with all queries there.
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> u64 {
         let Self { head, queries, bound, open } = self;

@@ -1,6 +1,6 @@
 //! A live index against a map, through any interleaving, on one thread and on several.
 //!
-//! The judge is an ordered map from id to fingerprint, copied for every snapshot and scanned for
+//! The reference implementation is an ordered map from id to fingerprint, copied for every snapshot and scanned for
 //! every query. Ids and centres are few, so that replacing, removing and matching happen often.
 
 use std::collections::BTreeMap;

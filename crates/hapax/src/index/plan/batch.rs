@@ -1,4 +1,4 @@
-//! Load a stored collection into an index, or stream it past the queries: which is done first.
+//! Chooses whether to load a stored collection into an index or to stream it past the queries.
 //!
 //! ```text
 //!   load     =  n (loaded + built) + bytes fresh + q query
@@ -6,11 +6,9 @@
 //!   stream   =  passes n (read + searched) + q keys prepared
 //! ```
 //!
-//! Times are for one thread, so that the choice does not depend on how many there are: of several
-//! matches of a query, loading and streaming may come upon another one first.
-//! What loads must fit into memory; a stream always does, in as many passes as that takes. Promise: the
-//! choice changes the time and the memory of an answer, never the answer of an exact search.
-//! What this module does not know: how files are read.
+//! Times are for one thread, so the choice does not depend on how many there are: loading and streaming may report
+//! another first match. What is loaded must fit into memory; a stream always fits, in as many passes as needed.
+//! Guarantees that the choice never changes the answer of an exact search. Does not read files.
 
 use super::{Candidate, Engine, Machine, PlanError, Request, candidates};
 use crate::hamming::Kernel;

@@ -1,7 +1,7 @@
 //! The best candidate, and why in words.
 //!
 //! Best is the fastest of those that fit into memory; when the number of queries is known, the
-//! one that is done first, building included. Equally fast ones are told apart by bytes.
+//! one that is done first, building included. Of equally fast ones the smaller is taken.
 //!
 //! What this module does not know: how anything was predicted.
 

@@ -1,4 +1,5 @@
-//! What each engine will take: bytes, probes, comparisons, time.
+//! Predicts the bytes, probes, comparisons and time of each engine, by the functions that lay out tables and count
+//! probes.
 //!
 //! | engine | time per query | bytes |
 //! |---|---|---|
@@ -6,11 +7,6 @@
 //! | sorted | `probes(p, k) * (probe + n / 2^p * entry)` | see `sorted` |
 //! | tables | sum over tables of `probes * (probe + n / 2^p * entry)` | scan, and the tables |
 //! | weak bits | `ranked + K * (combination + n / 2^p * filtered)` | see `weak_bits` |
-//!
-//! All of them are computed by the very functions that lay out and choose tables, or count the
-//! probes of weak bits.
-//!
-//! What this module does not know: how candidates are compared.
 
 use super::weak_bits::{WEAK_BITS_WIDEST, WeakForecast, forecasts};
 use super::{Candidate, Engine, Machine, Mode, PlanError, Request, sorted};

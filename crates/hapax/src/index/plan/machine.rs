@@ -1,8 +1,8 @@
-//! What the steps of a search take on a machine.
+//! The costs of the steps of a search on a machine.
 //!
-//! [`Machine::typical`] is a server of the 2020s; [`Machine::calibrate`] measures this one with a
-//! clock that the caller lends, in a second or two: small sets that stay in the cache, and one of
-//! four million fingerprints that does not.
+//! [`Machine::typical`] is a server of the 2020s; [`Machine::calibrate`] measures this one in a second or two with
+//! a clock that the caller lends. Guarantees positive constants within a factor of twenty of the typical ones,
+//! whatever the clock says. Constants change the chosen engine and predicted times, never an answer.
 //!
 //! ```text
 //!   tables of 2^15 rows, buckets of 128      t1  =  near_probe + 128 entry
@@ -12,12 +12,6 @@
 //!   the same with more recall                t5  =  ranked + K5 (combination +   16 filtered)
 //!   weak bits of 2^22 rows, buckets of 1024  t6  =  ranked + K6 (combination + 1024 filtered)
 //! ```
-//!
-//! Promise: whatever the clock says, the constants are positive and within a factor of twenty
-//! of the typical ones; a clock that stands still gives the typical ones. Constants change
-//! which engine is chosen and the predicted times, never an answer.
-//!
-//! What this module does not know: which clock it is.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;

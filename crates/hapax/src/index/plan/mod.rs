@@ -1,8 +1,7 @@
-//! Which engine, with which parameters, and what it will take.
+//! Plans which engine to use, with which parameters, and what it will take.
 //!
-//! A [`Request`] says how many pages there are, how near a match must be, how much memory there
-//! is and how many of the matches must be found. A [`Plan`] lists the engines that could answer,
-//! each with predicted bytes, probes, comparisons and time, and names the fastest one that fits:
+//! A [`Request`] states pages, distance, memory and recall. A [`Plan`] lists the engines that could answer, with
+//! predicted bytes, probes, comparisons and time, and names the fastest one that fits:
 //!
 //! ```
 //! use hapax::fingerprint::MaxDistance;
@@ -17,27 +16,12 @@
 //! # Ok::<(), hapax::index::plan::PlanError>(())
 //! ```
 //!
-//! # Reading order
+//! Guarantees bytes within two percent of `memory_bytes` from ten thousand pages on. Probes and comparisons are
+//! means for distinct, evenly spread fingerprints; dense clusters take more. Times are for one thread and batches;
+//! for [`Mode::First`], for queries that match.
 //!
-//! `engines` predicts each engine, `sorted` and `weak_bits` one of them each. `machine` holds the
-//! constants of a machine and measures them. `choice` takes the best and says why; `batch` compares loading with streaming.
-//!
-//! # What this module promises
-//!
-//! Bytes are those of `memory_bytes`, to within two percent from ten thousand pages on.
-//! Probes and comparisons are means over queries, for fingerprints that are all different and
-//! spread evenly; pages that dense cluster together are compared more often. Times are for one thread
-//! and batches of queries. For [`Mode::First`] they are those of a query that has a match; one
-//! that has none takes as long as with [`Mode::All`]. Weak bits are predicted for queries that come
-//! with their sums, and for bits that flip as in the engine's default model.
-//!
-//! # What this module does not know
-//!
-//! The pages themselves, and the time: [`Machine::calibrate`] is given a clock.
-//!
-//! Source: Sood, "Probabilistic simhash matching", 2011, chapter VI. Equation 6.10 became the
-//! cost of [`tables`](super::tables::cost) with a directory in place of the binary search, 6.16
-//! and 6.21 that of weak bits, 6.17 its memory in narrower columns.
+//! Source: Sood, "Probabilistic simhash matching", 2011, chapter VI, equations 6.10 (with a directory for the
+//! binary search), 6.16, 6.17 and 6.21.
 
 mod batch;
 mod choice;
@@ -121,7 +105,6 @@ pub enum Mode {
     First,
 }
 
-/// A way to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Engine {
@@ -200,13 +183,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The best candidate.
     pub fn choice(&self) -> &Candidate {
         &self.candidates[self.chosen]
     }
 }
 
-/// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -221,7 +202,6 @@ pub enum PlanError {
         choice::machines(*.given, *.needed)
     )]
     Memory {
-        /// How many pages there are.
         pages: u64,
         /// Bytes there are.
         given: u64,

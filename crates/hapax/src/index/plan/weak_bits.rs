@@ -1,17 +1,14 @@
-//! What weak bits take: Sood's 6.16 and 6.21 with what our engine does in place of what his did.
+//! Predicts weak bits: Sood's 6.16 and 6.21, with what our engine does.
 //!
 //! ```text
 //!   time   =  ranked + K * (combination + n / 2^p * filtered)                 (6.16)
 //!   bytes  =  n * (32 + (32 - p) + id bits) / 8  +  4 * 2^p                   (6.17)
 //! ```
 //!
-//! `K`, the mean number of probes for bound, recall and `p`, is counted by the engine's own plan on
-//! the pages of a calibration (`weak::forecast`), so that what is predicted is what will be done.
-//! A combination costs the same whether it comes early or late: in a batch they are enumerated
-//! down to a probability, without the heap whose steps 6.16 counts.
-//!
-//! Every `p` is tried up to where the probes alone take longer than the best so far. What this
-//! module does not know: the calibration of pages it has not seen. The engine's default model stands in.
+//! `K`, the mean number of probes for bound, recall and `p`, is counted by the engine's own plan on a calibration
+//! (`weak::forecast`), so the prediction is what will be done. In a batch, combinations are enumerated down to a
+//! probability, without the heap whose steps 6.16 counts. Every `p` is tried until the probes alone take longer
+//! than the best so far. Assumes the engine's default model of flips.
 
 use super::{Machine, Request};
 use crate::index::weak::{Calibration, WeakBits, WeakOptions, forecast};

@@ -1,15 +1,10 @@
-//! Where everything lies in the bytes of a segment, and what can be wrong with them.
+//! Places of everything in the bytes of a segment, and what can be wrong with them. `docs/internals/format.md`
+//! gives every byte.
 //!
-//! `docs/internals/format.md` gives every byte. In short: a header of 80 bytes, the body (recipe,
-//! fingerprints, directory, starts, ranks, ids), and a checksum for each 64 KiB of the body. The
-//! header holds the few numbers from which all places follow, so a file cannot contradict
-//! itself about them, and its own checksum covers the checksum of the checksums: a flipped bit
-//! anywhere is found.
-//!
-//! Promise: a layout exists only for bytes that are long enough for it. No length read from a
-//! file is used before it is compared with the bytes there are.
-//!
-//! What this module does not know: files, and what the columns mean.
+//! A header of 80 bytes, the body (recipe, fingerprints, directory, starts, ranks, ids), and a checksum for each 64
+//! KiB of the body. All places follow from a few numbers of the header, whose checksum covers the checksum of the
+//! checksums, so any flipped bit is found. Guarantees that no length from a file is used before it is compared with
+//! the bytes there are.
 
 use std::ops::Range;
 
@@ -53,7 +48,6 @@ pub enum SegmentError {
     /// Some other kind of file, or the first bytes are damaged.
     #[error("not {what}: it does not begin with {}", String::from_utf8_lossy(.magic))]
     Foreign {
-        /// What was expected.
         what: &'static str,
         /// The bytes it should begin with.
         magic: [u8; 8],
@@ -61,7 +55,6 @@ pub enum SegmentError {
     /// Written by a later release than this one.
     #[error("format {found} is newer than {newest}, the last one this build reads")]
     TooNew {
-        /// The version in the file.
         found: u32,
         /// The newest version known.
         newest: u32,
@@ -86,20 +79,10 @@ pub enum SegmentError {
     Content { part: &'static str },
     /// Fingerprints of another recipe are not comparable with ours.
     #[error("made with recipe {stored}, {asked} was asked for; rebuild it with {asked}")]
-    Recipe {
-        /// The recipe in the bytes.
-        stored: String,
-        /// The recipe wanted.
-        asked: String,
-    },
+    Recipe { stored: String, asked: String },
     /// A recipe's name has an end.
     #[error("the recipe's id is {bytes} bytes long, a segment has room for {most}")]
-    LongRecipe {
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        most: usize,
-    },
+    LongRecipe { bytes: usize, most: usize },
     /// Removals that belong to another segment.
     #[error("removals of segment {stored:016x}, not of {asked:016x}")]
     OtherSegment {
@@ -110,7 +93,6 @@ pub enum SegmentError {
     },
 }
 
-/// What the header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) encoding: Encoding,

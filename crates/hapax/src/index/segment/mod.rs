@@ -1,8 +1,7 @@
-//! Entries that never change: the immutable part of a live index, in memory or in a file.
+//! Segments: the immutable part of a live index, in memory or in a file.
 //!
-//! A segment is a set of entries sorted by fingerprint, each distinct fingerprint once, each id
-//! once. It is made from entries, by a merge, or from the bytes of a file, and is searched by an
-//! engine of the caller's choice; the bytes can be searched where they lie:
+//! A segment is a set of entries sorted by fingerprint, each distinct fingerprint and each id once. It is searched
+//! by an engine of the caller's choice, or where its bytes lie:
 //!
 //! ```
 //! use hapax::fingerprint::{Fingerprint, MaxDistance, RecipeId};
@@ -22,21 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Reading order
-//!
-//! `owned` is the segment and its engines. `view` is a segment over borrowed bytes and
-//! `sorted` its search; `format` says where everything lies, `writer` puts it there. `removed`
-//! tells which entries of a segment are gone. `monotone` (Elias-Fano) and `bits` are how numbers
-//! become bytes. `docs/internals/format.md` specifies them.
-//!
-//! # What this module promises
-//!
-//! Any bytes give an error or a segment, never a panic; a flipped bit or a lost tail gives an
-//! error. Equal entries give equal bytes on every machine.
-//!
-//! # What this module does not know
-//!
-//! Files: whoever owns them reads or maps them and hands over the bytes.
+//! Guarantees that any bytes give an error or a segment, that a flipped bit or a lost tail gives an error, and that
+//! equal entries give equal bytes on every machine. `docs/internals/format.md` specifies them. Does not open files:
+//! their owner reads or maps them.
 
 mod bits;
 mod format;

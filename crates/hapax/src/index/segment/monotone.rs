@@ -1,8 +1,12 @@
-//! Ascending numbers in little space: Elias-Fano.
+//! Packs ascending numbers in little space: Elias-Fano.
 //!
-//! Cut each of `n` numbers up to `u` into high bits and `l = floor(log2((u + 1) / n))` low bits.
-//! The low bits lie in a packed column. The high bits are written in unary: for each value of
-//! the high bits a one per number that has it, then a zero.
+//! Each of `n` numbers up to `u` is cut into high bits and `l = floor(log2((u + 1) / n))` low bits. Low bits are a
+//! packed column; high bits are unary: for each value a one per number that has it, then a zero. That takes at most
+//! `2 + l` bits a number, and the zeros are a directory. The place of every 256th one and zero is stored, so a
+//! lookup reads a few words. Guarantees that bytes that pass [`Monotone::check`] decode to ascending numbers, that
+//! no read leaves them, and that a sequence has one encoding.
+//!
+//! Source: Elias 1974 and Fano 1971, as described by Vigna, "Quasi-succinct indices", 2013.
 //!
 //! ```text
 //!   numbers     2   3   5   7   11   13      u = 13, n = 6, l = 1
@@ -10,17 +14,6 @@
 //!   low         0   1   1   1    1    1
 //!   unary       0  110  10  10  0  10  10    high = 0, 1, 2, ... 6
 //! ```
-//!
-//! That takes at most `2 + l` bits a number and a little for the samples, and the zeros are a
-//! directory: the numbers whose high bits are `x` lie between zero `x - 1` and zero `x`. The
-//! place of every 256th one and of every 256th zero is written down, so that finding one reads
-//! a few words where the numbers are spread evenly. Runs are searched word by word; a million
-//! numbers with the same high bits cost sixteen thousand words, and no more.
-//!
-//! Promise: [`Monotone::check`] is complete. Bytes that pass it decode to ascending numbers and
-//! to nothing else, and no read leaves them; there is one way to write a sequence.
-//!
-//! Source: Elias 1974 and Fano 1971, as described by Vigna, "Quasi-succinct indices", 2013.
 
 use super::bits::{PackedColumn, pack, packed_bytes, word_at};
 

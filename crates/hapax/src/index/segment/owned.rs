@@ -5,12 +5,8 @@
 //!   engine  fingerprints and ranks: a scan, tables, or the sorted bytes of a file
 //! ```
 //!
-//! An engine reports ranks where others report ids. That makes three things one column: the
-//! rank leads to the id, an id is found by binary search without a map, and a removal is the
-//! bit at the rank. Dense ids cost two bits an entry, so all this takes no more room than the
-//! ids alone would.
-//!
-//! What this module does not know: which entries are gone, and other segments.
+//! An engine reports ranks where others report ids: the rank leads to the id, an id is found by binary search, and
+//! a removal is the bit at the rank. Dense ids take two bits an entry. Does not know removals or other segments.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -54,7 +50,6 @@ pub enum SegmentBuildError {
         /// How many the removals speak of.
         of: usize,
     },
-    /// The engine refused.
     #[error(transparent)]
     Engine(#[from] BuildError),
 }

@@ -1,12 +1,8 @@
-//! Which entries of a segment are gone.
+//! Removed entries of a segment, one bit each.
 //!
-//! A segment never changes; its removals do. They are one bit an entry, in pieces of 4 KiB that
-//! exist once a bit in them is set and are shared between copies until one changes. So a copy
-//! for a snapshot costs a list of pointers, and one more removal costs one piece.
-//!
-//! As bytes they are a file of their own, with a version of its own: the ranks that are gone,
-//! Elias-Fano coded, under the identity of their segment. Removals only grow, so the larger of
-//! two valid files for a segment is the newer one.
+//! Pieces of 4 KiB exist once a bit in them is set and are shared until one changes, so a snapshot copies a list of
+//! pointers and a removal one piece. As bytes they are a versioned file: the removed ranks, Elias-Fano coded, with
+//! the identity of their segment. Removals only grow, so the larger of two valid files is the newer one.
 
 use std::sync::Arc;
 
@@ -44,7 +40,6 @@ impl Removed {
         Self { pieces: vec![None; entries.div_ceil(BITS)], entries, count: 0 }
     }
 
-    /// How many are gone.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -54,7 +49,6 @@ impl Removed {
         self.entries
     }
 
-    /// Is this one gone?
     #[inline]
     pub fn contains(&self, rank: usize) -> bool {
         match self.pieces.get(rank / BITS) {

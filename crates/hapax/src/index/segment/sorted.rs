@@ -1,13 +1,10 @@
 //! Exact search in one sorted array of fingerprints.
 //!
-//! Two fingerprints within `k` bits differ in at most `k` of their first `p` bits. So all ways
-//! to flip up to `k` of the query's first `p` bits name the buckets in which every match lies,
-//! each in one bucket: `C(p, 0) + ... + C(p, k)` buckets of `n / 2^p` fingerprints. The best `p`
-//! follows from the cost of looking up a bucket and of comparing a fingerprint; `p = 0` is a
-//! scan. With `k = 3` this looks at a few percent of a million, with `k = 6` at about half: one
-//! table is the engine that takes the least memory, not the fastest.
-//!
-//! What this module does not know: ids, and how the fingerprints are stored.
+//! Two fingerprints within `k` bits differ in at most `k` of their first `p` bits, so flipping up to `k` of the
+//! query's first `p` bits names every bucket with a match: `C(p, 0) + ... + C(p, k)` buckets of `n / 2^p`
+//! fingerprints. The best `p` follows from the costs of a bucket and a comparison; `p = 0` is a scan. With `k = 3`
+//! this reads a few percent of a million, with `k = 6` about half: the smallest engine, not the fastest. Does not
+//! store fingerprints or ids.
 
 use std::ops::{ControlFlow, Range};
 
@@ -36,7 +33,7 @@ pub(super) trait SortedArray {
 
     fn rows(&self) -> usize;
 
-    /// How many leading bits [`bucket`](Self::bucket) can tell apart.
+    /// How many leading bits [`bucket`](Self::bucket) uses at most.
     fn prefix_bits(&self) -> u32;
 
     /// Asks for what `bucket` will read.

@@ -1,14 +1,9 @@
-//! A segment searched where it lies: in borrowed bytes, usually a mapped file.
+//! Searches a segment in borrowed bytes, usually a mapped file.
 //!
-//! Opening checks everything once: header, checksums, and that each column is what a writer
-//! writes. After that a search reads only the directory lines, fingerprints and ids it needs;
-//! nothing is decoded ahead and nothing is kept on the heap.
-//!
-//! Promise: whatever the bytes are, opening gives an error or a view that can be used without a
-//! panic. The bytes must not change while the view lives, which Rust guarantees for borrowed
-//! memory and the owner of a mapped file must guarantee (`docs/internals/format.md`, last section).
-//!
-//! What this module does not know: where the bytes come from.
+//! Opening checks everything once: header, checksums, and that each column is what a writer writes. A search then
+//! reads only the directory lines, fingerprints and ids it needs, and keeps nothing on the heap. Guarantees that
+//! any bytes give an error or a view that never panics. The bytes must not change while the view lives, which the
+//! owner of a mapped file must ensure (`docs/internals/format.md`, last section).
 
 use std::ops::{ControlFlow, Range};
 
@@ -205,7 +200,7 @@ impl<'a> SegmentView<'a> {
         }
     }
 
-    /// Is every column what a writer writes? Checksums tell damage; this tells the rest.
+    /// Is every column what a writer writes? Checksums detect damage; this detects everything else.
     pub(super) fn check(&self) -> Result<(), SegmentError> {
         let wrong = |part| Err(SegmentError::Content { part });
         let strictly =

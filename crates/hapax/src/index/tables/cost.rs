@@ -1,20 +1,14 @@
-//! Which design is the cheapest for so many fingerprints.
-//!
-//! A lookup is a number of probes; each costs a visit to the directory and to a bucket, and then
-//! a little for each fingerprint in it:
+//! Chooses the cheapest design for a number of fingerprints.
 //!
 //! ```text
 //!   time  =  sum over keys of  probes(p, radius) * (probe + rows / 2^p * entry)
 //!   probes(p, r)  =  C(p, 0) + C(p, 1) + ... + C(p, r)
 //! ```
 //!
-//! where `p`, the bits of the key that the directory uses, is whatever makes the term smallest.
-//! This is Sood's equation 6.10 with the binary search replaced by a directory. The constants
-//! decide only which design is taken; every design is exact.
-//!
-//! [`Costs::typical`] comes from a Zen 4 server: on 10 million fingerprints and k = 6, 276 probes
-//! with 1,316 fingerprints took 7.4 us and 52 probes with 7,935 took 5.2 us; on a million and
-//! k = 8, 188 with 2,869 took 3.5 us and 57 with 7,080 took 3.8 us.
+//! `p`, the bits of the key that the directory uses, is what makes the term smallest. This is Sood's equation 6.10
+//! with a directory for the binary search. Every design is exact. [`Costs::typical`] is from a Zen 4 server: on 10
+//! million fingerprints and k = 6, 276 probes with 1,316 fingerprints took 7.4 us and 52 with 7,935 took 5.2 us; on
+//! a million and k = 8, 188 with 2,869 took 3.5 us and 57 with 7,080 took 3.8 us.
 
 use super::design::{Design, Group, choose, fewest_flips};
 use super::table::{Table, highest};

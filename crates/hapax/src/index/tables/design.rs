@@ -1,8 +1,13 @@
-//! Which bits name a bucket.
+//! Designs: which bits name a bucket.
 //!
-//! A design is a list of keys. A key is a set of bit positions and a radius; a search looks into
-//! every bucket whose key differs from the query's in at most `radius` bits. A design is exact
-//! within `k` when any `k` flipped bits leave some key with at most its radius of them:
+//! A key is a set of bit positions and a radius; a search reads every bucket whose key differs in at most `radius`
+//! bits. All designs are *groups of blocks*: cut the 64 bits into groups with tolerances `t[i]` where the sum of
+//! `t[i] + 1` is `k + 1`, so some group has at most its tolerance of flips; cut it into `m` blocks and take `c` of
+//! them as a key in all ways, with the radius of `fewest_flips`. Mixtures are often best: six keys of 21 bits serve
+//! `k = 3` where the classic designs need ten.
+//!
+//! Source: one group, `c = m - k`: Manku, Jain and Das Sarma 2007; groups of one block: Norouzi, Punjani and Fleet
+//! 2012.
 //!
 //! ```text
 //!   k = 3, two halves, three blocks each: one half has at most one flip,
@@ -16,19 +21,6 @@
 //!   key 4                             =======           =======
 //!   key 5                                      =======  =======
 //! ```
-//!
-//! All designs here are of that kind, *groups of blocks*. Cut the 64 bits into groups and give
-//! group `i` a tolerance `t[i]`, such that the sum of `t[i] + 1` is `k + 1`: then some group has
-//! at most its tolerance of flips, for otherwise there were `k + 1`. Cut that group into `m`
-//! blocks and take `c` of them as a key, in all ways: the `c` blocks with the fewest flips have
-//! at most the radius computed by `fewest_flips`.
-//!
-//! One group, `c = m - k`: the tables of Manku, Jain and Das Sarma (2007), and with five blocks
-//! those of the Stream article (13, 13, 13, 13, 12). Groups of one block: multi-index hashing
-//! (Norouzi, Punjani and Fleet, 2012). The mixtures between them are often the best: six keys of
-//! 21 bits serve `k = 3` where the classic designs need ten, or four keys of 16 bits.
-//!
-//! What this module does not know: fingerprints. See [`cost`](super::cost) for the choice.
 
 use crate::fingerprint::{Fingerprint, MaxDistance};
 use crate::index::collection::BuildError;

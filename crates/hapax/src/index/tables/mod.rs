@@ -1,23 +1,12 @@
-//! Everything within `k` bits of a query, without looking at everything.
+//! Exact search within `k` bits by hash tables over bit subsets.
 //!
-//! Choose sets of bit positions, *keys*, such that two fingerprints within `k` bits agree (or
-//! nearly agree) on at least one of them. Keep one table for each key. A lookup reads the few
-//! buckets its keys name and verifies each candidate, so the answer is exact; only the cost
-//! depends on the design.
+//! Sets of bit positions, *keys*, are chosen such that two fingerprints within `k` bits agree, or nearly agree, on
+//! at least one; each key has a table. A lookup reads the few buckets its keys name and verifies each candidate.
+//! [`design`] says which keys are exact, [`cost`] picks the cheapest. Treats every bit as equally likely to differ.
 //!
-//! # Reading order
-//!
-//! [`design`] says which sets of keys are exact, [`cost`] picks the cheapest. `table` is one
-//! table and its layout. `search` asks many buckets at once.
-//!
-//! # What this module does not know
-//!
-//! How likely a bit is to differ: every bit is as good as another.
-//!
-//! Idea: Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", 2007, and
-//! Norouzi, Punjani and Fleet, "Fast search in Hamming space with multi-index hashing", 2012.
-//! Instead of sorted tables with binary or interpolation search we keep a directory of
-//! prefixes: one read finds a bucket.
+//! Source: Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", 2007; Norouzi, Punjani and
+//! Fleet, "Fast search in Hamming space with multi-index hashing", 2012. A directory of prefixes replaces sorted
+//! tables.
 
 pub mod cost;
 pub mod design;
@@ -36,7 +25,6 @@ use crate::hamming::Kernel;
 pub use self::cost::Costs;
 pub use self::design::{Design, Key};
 
-/// How to build [`Tables`].
 #[derive(Clone, Debug)]
 pub struct TableOptions {
     bound: MaxDistance,

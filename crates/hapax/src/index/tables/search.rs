@@ -1,27 +1,16 @@
-//! Asking many buckets at once.
+//! Probes many buckets at once.
 //!
-//! A probe (one bucket of one table for one query) is a chain of waits for memory: directory,
-//! bucket, and for a likely match the row number, the fingerprint and its ids. One chain cannot
-//! be hurried, but dozens can be walked side by side. So probes move through a ring, and with
-//! each new one an older one takes its next step, for which memory was asked in time:
+//! A probe (one bucket of one table for one query) waits for memory three times: directory, bucket, and for likely
+//! matches the row. Dozens of probes move through a ring, and with each new one an older one takes its next step,
+//! whose memory was prefetched. 64 queries go through one table after the other; a large batch on a large set goes
+//! through each table as a whole, roughly in the order of the table, so that it stays in the cache. Only the first
+//! table that finds a match reports it, which follows from the differing bits.
 //!
 //! ```text
 //!   probe i            compute the key, ask for its directory line
 //!   probe i - LAG      read the directory, ask for the bucket's lines
 //!   probe i - 2 LAG    compare filters; for likely matches, ask for row numbers
 //! ```
-//!
-//! Likely matches are gathered and finished a few dozen at a time in the same way: read row
-//! numbers and ask for fingerprints and ids, then compare whole and report.
-//!
-//! A batch goes through the tables one after the other for 64 queries at a time, so that a query
-//! answered by an early table costs little in the later ones; a single query's probes into all
-//! tables fill the ring by themselves. A large batch on a large set goes through each table as a
-//! whole, brought into the rough order of the table first: then neighbours in the batch look at
-//! the same small part of the table, which stays in the cache.
-//!
-//! A match is reported by the first table that finds it and by no other. Which tables find it
-//! follows from the differing bits alone, so nothing need be remembered.
 
 use std::ops::ControlFlow;
 

@@ -8,11 +8,10 @@
 //!   rows        log2(rows) bits      which row of the collection that is
 //! ```
 //!
-//! The prefix is not stored: the directory says it. The rest is not stored either: 32 bits let
-//! by about one unrelated fingerprint in a million at `k = 3`, and what passes is looked up in the collection
-//! and compared whole. (Where the bound is so wide that many unrelated ones would pass, the filter is
-//! all that the prefix leaves, 8 bytes a row.) A lookup that finds nothing reads one line of the directory and one or two
-//! of the filters; only likely matches read more.
+//! The prefix follows from the directory. The rest is not stored: at `k = 3` the 32 bits let by about one unrelated
+//! fingerprint in a million, and what passes is compared whole in the collection. Where the bound is wide, the
+//! filter is all that the prefix leaves, 8 bytes a row. A lookup without a match reads one line of the directory
+//! and one or two of the filters.
 
 use super::design::Key;
 use crate::hamming::BitGather;
@@ -36,7 +35,6 @@ pub(super) const WINDOW: usize = 16;
 /// Lines of a long bucket asked for ahead; the CPU itself follows a longer run.
 const LINES_AHEAD: usize = 8;
 
-/// See the module header.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) prefix: BitGather,
@@ -103,7 +101,7 @@ impl Table {
         table
     }
 
-    /// Notes which of the `earlier` tables can be judged without leaving this one.
+    /// Notes which of the `earlier` tables can be decided without leaving this one.
     pub(super) fn note_earlier(&mut self, earlier: &[Table]) {
         let known = self.prefix.mask() | self.filter.mask();
         let tellable = earlier.iter().filter(|other| other.prefix.mask() & !known == 0);

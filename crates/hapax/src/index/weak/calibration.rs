@@ -1,20 +1,17 @@
-//! How likely a bit of a near-duplicate is flipped, learnt from pairs.
+//! Learns from pairs how likely a bit of a near-duplicate is flipped.
 //!
-//! A bit with sum `W` counts by its *strength* `|W| / rms`, where `rms` is the root mean square of
-//! the document's 64 sums: near 0 a small edit flips it, from about 1 on hardly any does. A
-//! [`Calibration`] is a sample of pairs: the strengths of one page's bits, and which of them its
-//! near-duplicate has flipped. From those within a bound a [`Shape`] is fitted.
+//! A bit with sum `W` has the *strength* `|W| / rms`, with `rms` the root mean square of the document's 64 sums:
+//! near 0 a small edit flips it, from about 1 on hardly any does. A [`Calibration`] is a sample of pairs:
+//! strengths, and which bits were flipped. From those within a bound a [`Shape`] is fitted. Does not know an index:
+//! see its [`plan`](super::plan).
+//!
+//! Source: Sood 2011, IV.A; the logistic shape, the fit and the normalisation are ours.
 //!
 //! | shape | flip probability at strength z | |
 //! |---|---|---|
 //! | logistic | `1 / (1 + exp(a + b z))` | edits are large and small, and their mixture has a long tail |
 //! | normal | `Phi(-z / s)` | all edits of one size; as few probes as the logistic one at 0.95, more at 0.99 |
 //! | linear | `c (1 - z / 8)` | equation 4.5, since the length of W is 8 rms; six times the probes |
-//!
-//! What this module does not know: tables, prefixes and bounds of an index. What follows from a
-//! calibration for an index is its [`plan`](super::plan).
-//!
-//! Source: Sood 2011, IV.A; the logistic shape, the fit and the normalisation are ours.
 
 use std::sync::OnceLock;
 

@@ -1,24 +1,17 @@
-//! The likeliest sets of flipped bits, each exactly once.
+//! Enumerates the likeliest sets of flipped bits, each exactly once.
 //!
-//! Bits are ranked, the weakest first, and each has *odds*: how much likelier a near-duplicate is
-//! to have it flipped than not. The weight of a set is the product of the odds of its bits and a
-//! factor for its size. Odds are at most 1 and factors fall with size, so a set never weighs more
-//! than a part of it; both ways to enumerate rest on that.
+//! Bits are ranked, the weakest first, each with *odds* that a near-duplicate has it flipped. A set's weight is the
+//! product of its odds and a factor for its size; it never exceeds that of a part. [`Likeliest`] gives sets in
+//! order of weight from a heap: a set has at most two followers of its size, and every set but the first follows
+//! exactly one. [`above`] gives all sets down to a weight in no order, several times faster. Both multiply in the
+//! same order, so weights agree to the last bit.
 //!
-//! [`Likeliest`] gives sets in order of weight from a heap, with the function `next` of the
-//! thesis: a set has at most two followers of its own size,
+//! Source: Sood 2011, IV.B, algorithm 2.
 //!
 //! ```text
 //!   ranks      1 2 . . 5 6      the highest rank moves up:              1 2 . . 5 . 7
 //!              1 2 . 4 5 6      a gap of one below the highest run:     1 . 3 4 5 6
 //! ```
-//!
-//! and every set but the first of its size follows exactly one other. [`above`] gives all sets
-//! down to a weight, in no useful order, several times faster: right for a batch that is going to
-//! be put in another order anyway. Both compute a weight in the same order of multiplications, so
-//! they agree to the last bit.
-//!
-//! Source: Sood 2011, IV.B, algorithm 2.
 
 use std::collections::BinaryHeap;
 
@@ -41,7 +34,6 @@ pub(super) struct Ranking {
     pub(super) odds: [f32; MOST_RANKS],
     /// The bit of the prefix that each rank stands for.
     pub(super) bits: [u32; MOST_RANKS],
-    /// How many ranks there are.
     pub(super) ranks: usize,
     /// Factor of a set of each size: 1, not rising, and 0 beyond `most`.
     pub(super) sizes: [f32; MOST_FLIPS + 1],
@@ -98,7 +90,6 @@ impl Ranking {
     }
 }
 
-/// A set of flips.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Combination {
     /// Bits of the prefix.
@@ -116,7 +107,6 @@ pub(super) struct Likeliest {
 }
 
 impl Likeliest {
-    /// Starts over.
     pub(super) fn restart(&mut self, ranking: &Ranking) {
         self.heap.clear();
         self.push(ranking, 0);
@@ -188,12 +178,10 @@ impl Enumeration {
         self.found
     }
 
-    /// Forgets all sets.
     pub(super) fn clear(&mut self) {
         self.found = 0;
     }
 
-    /// Adds a set.
     pub(super) fn push(&mut self, set: Combination) {
         self.make_room();
         let Combination { flips, size, .. } = set;
@@ -276,7 +264,7 @@ mod tests {
         )
     }
 
-    /// Every set of at most `most` ranks, judged one by one.
+    /// Every set of at most `most` ranks, weighed one by one.
     fn brute_force(ranking: &Ranking) -> Vec<Combination> {
         (0..1u32 << ranking.ranks)
             .filter(|set| set.count_ones() as usize <= ranking.most)

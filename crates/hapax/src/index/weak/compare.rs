@@ -1,12 +1,9 @@
-//! Looking into buckets.
+//! Compares the fingerprints of buckets.
 //!
-//! A bucket's filters are compared without a branch, and only if some row passed is it asked
-//! which; what passes is noted, and looked at closely when some dozens have come together, so that
-//! the memory they need was asked for in time.
-//!
-//! Two ways: probes as they come, with memory asked for ahead ([`Compare`]), and probes in order of
-//! their buckets ([`compare_in_order`]): then a bucket is read from memory once and its length,
-//! which the CPU would guess wrongly, is the same for many probes in a row.
+//! A bucket's filters are compared without a branch, and rows are identified only if one passed; those are compared
+//! whole when some dozens have gathered, with memory prefetched. Probes come as they are ([`Compare`]), or in the
+//! order of their buckets ([`compare_in_order`]): then a bucket is read from memory once, and the CPU predicts its
+//! length.
 
 use std::ops::ControlFlow;
 

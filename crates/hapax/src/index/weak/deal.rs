@@ -1,12 +1,8 @@
-//! Probes of a large batch, dealt out to parts of the table.
+//! Sorts the probes of a large batch by parts of the table.
 //!
-//! Buckets of many queries read at random would each come from memory. So a probe waits in the
-//! part of the table its bucket belongs to; when a part has enough of them, they are brought into
-//! the order of their buckets and compared. A bucket is then read once for dozens of probes, and
-//! all that a part needs (filters, tails, ids and probes) stays in a core's own cache.
-//!
-//! What this module promises: every probe is compared once, in no order that a query could
-//! rely on.
+//! Buckets read at random would each come from memory. A probe waits in the part of its bucket; when a part has
+//! enough, its probes are sorted by bucket and compared, so a bucket is read once for dozens of probes and a part's
+//! data stays in a core's cache. Guarantees that every probe is compared once, in no particular order.
 
 use super::combinations::TOGETHER;
 use super::compare::{Answering, Probe, compare_in_order};
@@ -27,7 +23,6 @@ const MOST_PARTS_BITS: u32 = 10;
 const WAITING: usize = 1 << 21;
 const WAITING_OF_ONE: usize = 64;
 
-/// A whole batch.
 pub(super) struct DealOut<'a, 'b> {
     pub(super) search: Search<'a>,
     pub(super) answering: Answering<'b>,
@@ -132,7 +127,7 @@ struct InOrder {
     sorted: Vec<Probe>,
 }
 
-/// Buckets told apart; more would take longer to count than to look up.
+/// Buckets sorted by; more would take longer to count than to look up.
 const MOST_BUCKETS_BITS: u32 = 10;
 
 impl InOrder {

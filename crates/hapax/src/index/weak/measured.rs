@@ -1,12 +1,9 @@
-//! Weak bits for the queries at hand, with a recall that was measured on them.
+//! Weak bits with a recall measured on the queries at hand.
 //!
-//! Some of the queries are answered exactly, by streaming everything past them. The matches of one half
-//! say which bits flip; those of the other half are then looked for with the index, and the share of
-//! them that it finds is its recall. The two halves are of different pages. If the share is below
-//! what was asked, the index is made again to find more; if a sample has too few matches, it grows.
-//!
-//! All matches within the bound count, copies of a page as often as they are stored, but none
-//! that is identical to its query: those are always found.
+//! Some queries are answered exactly by streaming. The matches of one half teach which bits flip; the share of the
+//! other half's matches that the index finds is its recall. The halves are of different pages. If the share is
+//! below the asked one, the index is made again to find more; if a sample has too few matches, it grows. All
+//! matches count, with repetition, but not those identical to their query: these are always found.
 
 use super::streamed::{Stream, StreamedError};
 use super::{Calibration, Recall, WeakBits, WeakOptions};

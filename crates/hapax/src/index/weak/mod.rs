@@ -1,9 +1,6 @@
-//! Nearly everything within `k` bits of a query, from one table.
+//! Searches nearly everything within `k` bits of a query, from one table, by flipping weak bits.
 //!
-//! The bits of a SimHash fingerprint are not equally sure: each was cut from a sum, and a sum near
-//! zero changes its sign with a small edit. So a near-duplicate differs most likely in the weak
-//! bits, and its bucket in a table sorted by leading bits is found by flipping a few likely
-//! combinations of those:
+//! A bit whose sum is near zero changes with a small edit, so flipping a few likely combinations finds a match:
 //!
 //! ```text
 //!   sums of the leading bits    -80  +3  +41  -9  +66  -2      weak: 3, 9 and 2
@@ -14,31 +11,13 @@
 //!                                0   0    1   0    1   1       two bits flipped, and so on
 //! ```
 //!
-//! The caller says which share of the matches is to be found ([`Recall`]), gives pairs of
-//! near-duplicates to learn flips from ([`Calibration`]), and gives the sums of each query. A
-//! query without sums is answered too, with many more probes: all bits are then alike.
+//! The caller states the [`Recall`], pairs to learn flips from ([`Calibration`]), and the sums of each query;
+//! without sums, many more probes are needed. Guarantees that every match is within the bound and reported once.
+//! The recall holds for documents like those of the calibration. [`Recall::ALL`] is exact. Answers do not depend on
+//! the batch.
 //!
-//! # Reading order
-//!
-//! `calibration` learns how likely a flip is, `combinations` enumerates sets of flips by
-//! probability, `plan` decides which are tried. `table` is the layout; `rank` applies the plan to
-//! queries, `search` and, for large batches, `deal` put their probes in order, and `compare` looks
-//! into the buckets. `streamed` makes an index of a file that is not held, `measured` one whose
-//! recall was measured on the queries at hand. `forecast` predicts for the planner what a search takes.
-//!
-//! # What this module promises
-//!
-//! What it reports is within the bound and reported once. The share found is the asked one on
-//! documents like those of the calibration; [`Effort::covered`] says what the model expects for
-//! the queries at hand. With [`Recall::ALL`] every combination is tried and the answer is exact.
-//! It does not depend on the size of the batch.
-//!
-//! # What this module does not know
-//!
-//! How sums come about, and whether the calibration is about the same kind of documents.
-//!
-//! Source: Sood, "Probabilistic simhash matching", 2011, chapters IV to VI. Beyond it: calibrated
-//! probabilities, the condition on the bound, limits by recall, columns, batches by part.
+//! Source: Sood, "Probabilistic simhash matching", 2011, chapters IV to VI; calibration, limits by recall and
+//! batches by part are ours.
 
 mod calibration;
 mod combinations;
@@ -86,7 +65,6 @@ impl Recall {
         (share > 0.0 && share <= 1.0).then_some(Self(share))
     }
 
-    /// The share.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -105,7 +83,7 @@ pub enum Aim {
     /// something, whosever they are.
     #[default]
     Average,
-    /// That of each query by itself, as far as its sums tell. A query with many weak bits is
+    /// That of each query by itself, as far as its sums show. A query with many weak bits is
     /// pursued to the end.
     EachQuery,
 }

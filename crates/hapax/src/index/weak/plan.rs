@@ -1,32 +1,16 @@
-//! What a calibration means for one index and one bound: which combinations to try.
+//! Plans which combinations of flips to try, for one index and one bound.
 //!
-//! A near-duplicate within `k` bits flips a set `S` of the leading bits and at most `k - |S|` of
-//! the others. With independent flips,
+//! A near-duplicate within `k` bits flips a set `S` of the leading bits and at most `k - |S|` others; the second
+//! factor hardly differs between pages, so its mean is used. The limit is measured, because flips are not
+//! independent. [`Aim::Average`]: one least probability for all queries, the fewest probes for a recall.
+//! [`Aim::EachQuery`]: every query goes on until it has covered a probability. The aimed share is higher by what
+//! the sample may have been lucky, at 95 %.
+//!
+//! Source: Sood 2011, IV.A; the condition on the bound and the limits are ours.
 //!
 //! ```text
 //!   P(S | within k)  =  product of odds in S  *  P(at most k - |S| flips elsewhere)  /  total
 //! ```
-//!
-//! where the total is over all sets. The second factor hardly differs from page to page, so its
-//! mean over the sample is used, one number for each size.
-//!
-//! When to stop is measured and not derived, because flips are not quite independent: edits are
-//! large or small for all bits of a pair at once. On the pairs of the sample,
-//!
-//! - [`Aim::Average`]: the probability such that the asked share of the pairs has a set at least
-//!   that likely. All queries use it as the limit: those with strong bits are done after a few
-//!   probes and find more than was asked, those with many weak bits are not pursued to the end.
-//!   No other rule finds as much with as few probes.
-//! - [`Aim::EachQuery`]: the covered probability such that the asked share of the pairs is found
-//!   when every query goes on until it has covered that much.
-//!
-//! A limit measured on a sample finds more than asked on one half of all other documents and less
-//! on the other. So the share aimed at is a little higher: by as much as the sample may have been
-//! lucky, at a confidence of 95 %. Pairs of one page are found or missed together, and the spread
-//! is that of pages.
-//!
-//! Source: Sood 2011, IV.A for probabilities of combinations; the condition on the bound and the
-//! limits are ours.
 
 use super::calibration::{Calibration, Curve, LEVELS, SamplePair, level, steps_per_unit};
 use super::combinations::{Enumeration, MOST_FLIPS, MOST_RANKS, Ranking, above};

@@ -1,14 +1,8 @@
-//! Trying the likeliest buckets of many queries.
+//! Tries the likeliest buckets of many queries.
 //!
-//! A *probe* is one bucket to be looked into for one query. Two orders:
-//!
-//! - Few queries: a handful at a time, each query's probes likeliest first, so that a search for
-//!   the first match ends early. The directory and the bucket of later probes are asked for while
-//!   earlier ones are compared.
-//! - A large batch on a large set: probes of many queries are first dealt out to parts of the
-//!   table, and compared part by part (see [`deal`](super::deal)).
-//!
-//! Both try the same sets for the same query, so answers do not depend on the batch.
+//! Few queries are searched a handful at a time, each one's probes likeliest first, with the memory of later probes
+//! prefetched; a search for the first match ends early. A large batch on a large set is sorted by parts of the
+//! table (see [`deal`](super::deal)). Both try the same sets for a query, so answers do not depend on the batch.
 
 use std::ops::ControlFlow;
 
@@ -40,7 +34,6 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Answers a batch.
     pub(super) fn run(
         &self,
         queries: &[Query<'_>],

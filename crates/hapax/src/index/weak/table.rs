@@ -9,11 +9,9 @@
 //!   ids         as wide as needed   read for matches
 //! ```
 //!
-//! Nothing is stored twice and the prefix not at all. For 2^26 pages with dense ids and p = 18
-//! that is 4 + 1.75 + 3.25 bytes a page and 0.016 for the directory.
-//!
-//! "Leading" are the bits of a mask. Rows of a bucket stand in the order in which they come. They are
-//! read twice, to count and to place them, so that nothing is held beside the table.
+//! Nothing is stored twice. For 2^26 pages with dense ids and p = 18 that is 4 + 1.75 + 3.25 bytes a page and 0.016
+//! for the directory. "Leading" are the bits of a mask. Rows of a bucket keep the order in which they come; they
+//! are read twice, to count and to place them, so nothing is held beside the table.
 
 use std::ops::ControlFlow;
 
@@ -31,7 +29,6 @@ pub(super) const WINDOW: usize = 16;
 /// Filters compared in one go; the column is this much longer than its rows.
 pub(super) const STRIDE: usize = 2 * WINDOW;
 
-/// See the module header.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     prefix: BitGather,

@@ -185,12 +185,12 @@ fn weak_bits_need_fewer_probes_than_bits_taken_at_random() {
 fn a_large_batch_is_answered_like_its_parts() {
     let documents = Documents::new(20_000);
     let mut state = 9u64;
-    let strangers = (20_000..300_000).map(|id| {
+    let unrelated = (20_000..300_000).map(|id| {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         Entry { fingerprint: Fingerprint::from_bits(state ^ (state >> 29)), id }
     });
     let known = (0..20_000).map(|id| Entry { fingerprint: documents.fingerprint(id as usize), id });
-    let pages = Collection::new(known.chain(strangers)).unwrap();
+    let pages = Collection::new(known.chain(unrelated)).unwrap();
     let mut queries = documents.queries(0, 2);
     queries.iter_mut().step_by(50).for_each(|query| query.sums = None);
     assert!(queries.len() >= 1 << 13);
@@ -351,10 +351,10 @@ fn a_sample_with_too_few_matches_grows_and_then_says_so() {
         (built.unwrap().map(|_| ()), readings)
     };
     // Few queries have matches, the others are near nothing.
-    let strangers: Vec<BitSums> = (0..20_000)
+    let unrelated: Vec<BitSums> = (0..20_000)
         .map(|i: u64| sums_of(Fingerprint::from_bits(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)), i))
         .collect();
-    let mut queries: Vec<Query<'_>> = strangers
+    let mut queries: Vec<Query<'_>> = unrelated
         .iter()
         .map(|sums| Query { fingerprint: cut(sums, Tie::Zero), sums: Some(sums) })
         .collect();

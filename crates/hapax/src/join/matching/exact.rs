@@ -1,12 +1,9 @@
-//! Tables over the batch: stored fingerprints look for queries.
+//! Streams stored fingerprints past tables over the queries.
 //!
-//! The queries lie in buckets, once for each key of the plan. A chunk is partitioned by the bits
-//! of each stage, exactly as a set that is joined with itself, and what falls into a part is
-//! bucketed in the cache and compared with the queries of the same buckets, groups against
-//! vectors. A chunk is sorted, so the first stage moves nothing.
-//!
-//! The thesis's baseline does a binary search for each stored fingerprint in each table and scans
-//! from there (equation 6.14); this does neither, and both sides are read in order.
+//! The queries lie in buckets, once for each key of the plan. A chunk is partitioned by the bits of each stage, as
+//! a set that is joined with itself, bucketed in the cache and compared with the queries of the same buckets,
+//! groups against vectors. A chunk is sorted, so the first stage moves nothing. The thesis's baseline does a binary
+//! search for each stored fingerprint in each table (equation 6.14).
 
 use std::ops::Range;
 
@@ -44,7 +41,6 @@ struct Table {
     /// `ends[b]..ends[b + 1]` are the places of bucket `b`.
     ends: Vec<u32>,
     words: Words,
-    /// Which query it is.
     rows: Vec<u32>,
 }
 

@@ -1,20 +1,12 @@
-//! A batch of queries against a file larger than memory.
+//! Searches a file larger than memory for a batch of queries.
 //!
-//! The batch stays in memory, the file streams by once, chunk by chunk ([`exact`]): tables over the batch,
-//! stored fingerprints look for queries. Everything within the bound is found. Both sides are bucketed by
-//! the same keys and compared bucket by bucket (Sood, chapters V.B and VI, after Manku).
+//! The batch stays in memory, and the file streams by once, chunk by chunk ([`exact`]). Both sides are bucketed by
+//! the same keys and compared bucket by bucket. Guarantees everything within the bound, chunk after chunk, ordered
+//! by query, then position, for any executor. Find-first gives each query one hit and stops reading when all are
+//! answered. Identical queries are searched once, identical stored fingerprints are one hit. Does not read files:
+//! see [`Chunks`].
 //!
-//! # What this module promises
-//!
-//! Hits come chunk after chunk, ordered by query, then position: the same for any executor.
-//! Find-first gives each query one hit, of the first chunk that has any, drops the query from
-//! then on, and reads no further when all queries are answered.
-//!
-//! # What this module does not know
-//!
-//! Files. A chunk comes from [`Chunks`], whose implementor checks its bytes, and reads ahead on a
-//! thread of its own if reading is to overlap with searching. Identical queries are searched for
-//! once, under the smallest of their numbers, and identical stored fingerprints are one hit.
+//! Source: Sood 2011, chapters V.B and VI, after Manku.
 
 pub mod exact;
 
@@ -50,7 +42,6 @@ pub struct Hit {
     pub distance: u8,
 }
 
-/// What a search did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Streamed {
     pub chunks: usize,

@@ -1,12 +1,10 @@
-//! The open elements of a page, and whether text inside them is hidden.
+//! Tracks the open elements of a page, and whether text inside them is hidden.
 //!
-//! A start tag opens an element unless it is void or closes itself; before that it closes what its start
-//! implies closed (a paragraph, a list item, a cell). An end tag closes the innermost open element of its name
-//! and all inside it, as far as the standard's scopes let it reach; without one it means nothing. Formatting
-//! elements (`b`, `a`, `font`, ...) that are closed by another element's tag are opened again.
-//!
-//! At most [`MAX_DEPTH`] elements are kept, as in Chromium; deeper ones are only counted. So each tag costs
-//! bounded time, and most cost a comparison with the innermost element.
+//! A start tag opens an element unless it is void or closes itself, after closing what it implies closed (a
+//! paragraph, a list item, a cell). An end tag closes the innermost open element of its name and all inside it,
+//! within the standard's scopes; without one it is ignored. Formatting elements (`b`, `a`, `font`, ...) closed by
+//! another element's tag are opened again. At most [`MAX_DEPTH`] elements are kept, as in Chromium, and deeper ones
+//! are counted, so each tag costs bounded time.
 
 use super::names::{self, Closes};
 use crate::page::element::Element;
@@ -156,7 +154,6 @@ impl OpenElements {
         }
     }
 
-    /// An end tag.
     #[inline]
     pub(in crate::page) fn end(&mut self, element: Element, name: u64) -> Separation {
         let state = if self.deeper > 0 {

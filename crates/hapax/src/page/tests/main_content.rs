@@ -2,7 +2,7 @@
 
 use super::{main_text_of, text_of};
 
-/// Paragraphs of running text, told apart by their first word.
+/// Paragraphs of running text, distinguished by their first word.
 fn article(words: &[&str]) -> String {
     let sentence = "is the first word of a paragraph that goes on for long enough to be taken for \
         running text by anybody who reads it from the beginning to the end";

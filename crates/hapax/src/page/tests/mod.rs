@@ -1,13 +1,5 @@
-//! What extracting promises, seen from outside.
-//!
-//! * `markup`: which parts of a page become text.
-//! * `facts`: title, canonical address, refresh, language, links.
-//! * `encodings`: bytes in many encodings through the whole way.
-//! * `hidden`: what the page's own styles and attributes hide.
-//! * `main_content`: which blocks are kept when only the main content is asked for.
-//! * `hostile`: pages made to hurt. They pass by ending.
-//! * `properties`: what holds for any bytes.
-//! * `oracle`: the same text as from a tree built by the standard's full algorithm.
+//! Tests of text extraction from outside. `oracle` compares with a tree built by the standard's full algorithm;
+//! `hostile` pages pass by ending.
 
 mod encodings;
 mod facts;

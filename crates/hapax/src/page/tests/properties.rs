@@ -90,7 +90,7 @@ proptest! {
         prop_assert_eq!(used.extract(&second, &HTML).cloned(), fresh);
     }
 
-    /// The tokenizer alone judges what was read ahead of it.
+    /// The tokenizer alone is the reference for what was read ahead of it.
     #[test]
     fn reading_ahead_changes_nothing(bytes in pieces(), options in options()) {
         let mut quick = Extractor::new(options.clone());
