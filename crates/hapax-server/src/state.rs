@@ -349,12 +349,14 @@ impl Service {
         }
     }
 
-    /// What takes memory, in bytes: counted, but for the cache of the file, which may take so much.
-    pub fn memory(&self, stats: &hapax_store::Stats) -> [(&'static str, u64); 4] {
+    /// What takes memory, in bytes: counted, and what the system says that the process has in all.
+    pub fn memory(&self, stats: &hapax_store::Stats) -> [(&'static str, u64); 6] {
         let limits = &self.config.limits;
         [
             ("index", stats.index_bytes),
+            ("cache", self.repository.cached_bytes()),
             ("cache limit", limits.cache_bytes as u64),
+            ("texts cache", self.texts.as_ref().map_or(0, Texts::cached_bytes)),
             ("bodies", (limits.held_bytes - self.bodies.left().min(limits.held_bytes)) as u64),
             ("resident", resident().unwrap_or(0)),
         ]

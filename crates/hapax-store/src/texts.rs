@@ -114,6 +114,11 @@ impl Texts {
         String::from_utf8(bytes).ok()
     }
 
+    /// Bytes of the file that are kept in memory.
+    pub fn cached_bytes(&self) -> u64 {
+        self.db.cache_stats().used_bytes() as u64
+    }
+
     /// Which file it is, and its last text.
     pub(crate) fn position(&self) -> Option<(u64, u64)> {
         position(&self.db.begin_read().ok()?).ok()
