@@ -1,20 +1,28 @@
-//! Few pools of memory, so that what the process has stays what it uses.
+//! Settings of the allocator, so that what the process has stays what it uses.
 //!
 //! The C library's allocator gives every thread a pool, up to eight for each core, and memory that one pool has free serves
-//! no other. Pages of the repository's file are read by whichever thread needs them and dropped by another, so each pool
-//! grows to the most it ever held: at a million pages memory grew for as long as it was watched. With two pools it does
-//! not. The number can only be set before the process begins: it starts itself once more, under the same number, as soon as it
-//! knows that it is to serve.
+//! no other: pages of the repository's file are read by whichever thread needs them and dropped by another, so the cached
+//! pages wander from pool to pool and leave holes behind. And once a large block was freed, blocks as large come from the
+//! pools, too: small ones settle where it was, and the next large one makes the pool longer. With one pool, and large
+//! blocks always apart from it, memory stays where it is. This can only be set before the process begins: it starts itself
+//! once more, under the same number, as soon as it knows that it is to serve.
 //!
-//! Does nothing where the allocator is another, or where the number is set already.
+//! Does nothing where the allocator is another, or where it was set up already.
 
-/// Starts this program again, with the same arguments and few pools; returns where that is not needed or not possible.
+/// What is set: pools, bytes from which on a block is large, free bytes at the end of a pool that are given back.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub fn start_again_with_few() {
+const SETTINGS: [(&str, &str); 3] = [
+    ("MALLOC_ARENA_MAX", "1"),
+    ("MALLOC_MMAP_THRESHOLD_", "262144"),
+    ("MALLOC_TRIM_THRESHOLD_", "1048576"),
+];
+
+/// Starts this program again, with the same arguments and these settings; returns where that is not needed or not possible.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn start_again() {
     use std::os::unix::process::CommandExt;
-    const VARIABLE: &str = "MALLOC_ARENA_MAX";
-    const POOLS: &str = "2";
-    if [VARIABLE, "GLIBC_TUNABLES"].iter().any(|name| std::env::var_os(name).is_some()) {
+    let names = SETTINGS.iter().map(|(name, _)| *name);
+    if names.chain(["GLIBC_TUNABLES"]).any(|name| std::env::var_os(name).is_some()) {
         return;
     }
     let Ok(program) = std::env::current_exe() else { return };
@@ -24,10 +32,12 @@ pub fn start_again_with_few() {
         command.arg0(name);
     }
     // It returns only when it failed.
-    let error = command.args(arguments).env(VARIABLE, POOLS).exec();
-    tracing::warn!("memory may grow: cannot start again with {VARIABLE}={POOLS}: {error}");
+    let error = command.args(arguments).envs(SETTINGS).exec();
+    tracing::warn!(
+        "memory may grow: cannot start again with other settings of the allocator: {error}"
+    );
 }
 
 /// Does nothing: the allocator of this system has no such pools.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub const fn start_again_with_few() {}
+pub const fn start_again() {}
