@@ -10,7 +10,7 @@ use crate::connections::{Connection, Doing};
 use crate::error::{ApiError, Code};
 use crate::metrics::RouteMetrics;
 use crate::state::Service;
-use crate::turns::working_for;
+use crate::turns::{Asker, asker, working_for};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
@@ -113,7 +113,16 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let is_now = |doing| connection.iter().for_each(|connection| connection.is_now(doing));
     is_now(if follows { Doing::Streaming } else { Doing::Working });
     service.metrics.in_flight.inc();
-    let caught = AssertUnwindSafe(working_for(client, next.run(request))).catch_unwind();
+    let answer = async {
+        match guard.class {
+            RequestClass::Probe => next.run(request).await,
+            RequestClass::Plain | RequestClass::Stream => {
+                service.beginning.begin(next.run(request)).await
+            }
+        }
+    };
+    let asker = Asker { client, ..asker() };
+    let caught = AssertUnwindSafe(working_for(asker, answer)).catch_unwind();
     let done = match guard.class {
         RequestClass::Stream => Ok(caught.await),
         RequestClass::Probe | RequestClass::Plain => {
@@ -190,7 +199,7 @@ where
     let mut response = if preflight {
         StatusCode::NO_CONTENT.into_response()
     } else if service.rate.admits(peer, start) {
-        run(request).await
+        working_for(Asker { client: None, request: number }, run(request)).await
     } else {
         ApiError::new(Code::TooManyRequests, "too many requests from your address").into_response()
     };
