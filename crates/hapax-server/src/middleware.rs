@@ -191,8 +191,7 @@ where
     let start = Instant::now();
     let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     request.extensions_mut().insert(Peer(peer));
-    let debug = tracing::enabled!(target: "hapax::request", tracing::Level::DEBUG);
-    let told = debug.then(|| (request.method().clone(), request.uri().path().to_owned()));
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let origin = request.headers().get(header::ORIGIN).cloned();
     let allowed = origin.filter(|origin| is_allowed(service, origin));
     let preflight = request.method() == Method::OPTIONS && allowed.is_some();
@@ -203,12 +202,13 @@ where
     } else {
         ApiError::new(Code::TooManyRequests, "too many requests from your address").into_response()
     };
-    if response.status().is_server_error() {
-        tracing::error!(target: "hapax::request", request = number, status = response.status().as_u16(), "failed");
-    }
-    if let Some((method, path)) = told {
-        let micros = start.elapsed().as_micros() as u64;
-        let status = response.status().as_u16();
+    let status = response.status();
+    let micros = start.elapsed().as_micros() as u64;
+    if status.is_server_error() {
+        let status = status.as_u16();
+        tracing::error!(target: "hapax::request", request = number, %peer, %method, path, status, micros, "failed");
+    } else {
+        let status = status.as_u16();
         tracing::debug!(target: "hapax::request", request = number, %peer, %method, path, status, micros, "answered");
     }
     let behind = service.behind();
