@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 /// What the child process does.
 pub(crate) fn serve(store: &Path) -> Result<()> {
-    hapax_server::pools::start_again_with_few();
+    hapax_server::pools::start_again();
     let by = pages::fingerprinter()?;
     let mut layers = Layers::new()?;
     layers.set("benchmark", "listen", "127.0.0.1:0")?;

@@ -1,10 +1,11 @@
 //! Every error a client can receive: one table of codes, statuses and meanings.
 //!
-//! An answer is `{"error": {"code", "message", "request"}}`. The message says what to change.
+//! An answer is `{"error": {"code", "message"}}`. The message says what to change.
 //! What only the operator should know, such as paths, is logged with the request's number and
 //! not sent.
 
 use crate::fetch::FetchError;
+use crate::turns::asker;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -148,13 +149,14 @@ impl ApiError {
 
     /// As it is sent, also as a line of a batch.
     pub fn wire(&self) -> Wire<'_> {
-        Wire { code: self.code.name(), message: &self.message, request: None }
+        Wire { code: self.code.name(), message: &self.message }
     }
 
-    /// Logs what the client does not see.
+    /// Logs what the client does not see, with the number of the request that this task answers.
     pub fn log(&self) {
         if let Some(hidden) = &self.hidden {
-            tracing::error!(code = self.code.name(), "{}", one_line(hidden));
+            let request = asker().request;
+            tracing::error!(target: "hapax::request", request, code = self.code.name(), "{}", one_line(hidden));
         }
     }
 }
@@ -171,9 +173,6 @@ pub struct Wire<'a> {
     /// From the table.
     pub code: &'a str,
     pub message: &'a str,
-    /// The request's number, for the log.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request: Option<&'a str>,
 }
 
 /// The envelope of an error.
@@ -264,6 +263,8 @@ impl From<FetchError> for ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::turns::{Asker, working_for};
+    use std::sync::{Arc, Mutex};
 
     #[test]
     fn every_code_is_in_the_table_once_and_in_the_order_of_its_status() {
@@ -280,6 +281,34 @@ mod tests {
         let forged = "a call panicked at `x\n2026-01-01T00:00:00Z  INFO all is well\u{1b}[2J`";
         let line = one_line(forged);
         assert!(!line.contains(['\n', '\u{1b}']) && line.contains("all is well"), "{line}");
+    }
+
+    #[test]
+    fn a_failure_is_logged_with_the_number_of_the_request_that_it_belongs_to() {
+        let log: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let lines = log.clone();
+        let writer = move || Lines(lines.clone());
+        let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(writer);
+        tracing::subscriber::with_default(subscriber.finish(), || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let asker = Asker { client: None, request: 77 };
+            runtime.block_on(working_for(asker, async { ApiError::internal("why").log() }));
+        });
+        let line = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!((line["request"].as_u64(), line["message"].as_str()), (Some(77), Some("why")));
+    }
+
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod error;
 pub mod fetch;
 pub mod history;
 mod idle;
+mod large;
 pub mod logging;
 pub mod metrics;
 pub mod middleware;

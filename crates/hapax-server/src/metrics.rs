@@ -128,7 +128,7 @@ impl Default for Metrics {
             "1 for a primary, 0 for a standby and for a former primary that waits to be promoted";
         registry.register("takes_writes", help, takes_writes.clone());
         let memory = Family::default();
-        let help = "Memory by what takes it; of the cache the most it may take";
+        let help = "Memory by what takes it: counted parts, the most the cache may take, and the resident total";
         registry.register_with_unit("memory", help, Unit::Bytes, memory.clone());
         let standbys = Gauge::default();
         registry.register("standbys", "Standbys that follow this service", standbys.clone());

@@ -10,7 +10,7 @@ use crate::connections::{Connection, Doing};
 use crate::error::{ApiError, Code};
 use crate::metrics::RouteMetrics;
 use crate::state::Service;
-use crate::turns::working_for;
+use crate::turns::{Asker, asker, working_for};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
@@ -111,7 +111,16 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let is_now = |doing| connection.iter().for_each(|connection| connection.is_now(doing));
     is_now(if follows { Doing::Streaming } else { Doing::Working });
     service.metrics.in_flight.inc();
-    let caught = AssertUnwindSafe(working_for(client, next.run(request))).catch_unwind();
+    let answer = async {
+        match guard.class {
+            RequestClass::Probe => next.run(request).await,
+            RequestClass::Plain | RequestClass::Stream => {
+                service.beginning.begin(next.run(request)).await
+            }
+        }
+    };
+    let asker = Asker { client, ..asker() };
+    let caught = AssertUnwindSafe(working_for(asker, answer)).catch_unwind();
     let done = match guard.class {
         RequestClass::Stream => Ok(caught.await),
         RequestClass::Probe | RequestClass::Plain => {
@@ -180,24 +189,24 @@ where
     let start = Instant::now();
     let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     request.extensions_mut().insert(Peer(peer));
-    let debug = tracing::enabled!(target: "hapax::request", tracing::Level::DEBUG);
-    let told = debug.then(|| (request.method().clone(), request.uri().path().to_owned()));
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let origin = request.headers().get(header::ORIGIN).cloned();
     let allowed = origin.filter(|origin| is_allowed(service, origin));
     let preflight = request.method() == Method::OPTIONS && allowed.is_some();
     let mut response = if preflight {
         StatusCode::NO_CONTENT.into_response()
     } else if service.rate.admits(peer, start) {
-        run(request).await
+        working_for(Asker { client: None, request: number }, run(request)).await
     } else {
         ApiError::new(Code::TooManyRequests, "too many requests from your address").into_response()
     };
-    if response.status().is_server_error() {
-        tracing::error!(target: "hapax::request", request = number, status = response.status().as_u16(), "failed");
-    }
-    if let Some((method, path)) = told {
-        let micros = start.elapsed().as_micros() as u64;
-        let status = response.status().as_u16();
+    let status = response.status();
+    let micros = start.elapsed().as_micros() as u64;
+    if status.is_server_error() {
+        let status = status.as_u16();
+        tracing::error!(target: "hapax::request", request = number, %peer, %method, path, status, micros, "failed");
+    } else {
+        let status = status.as_u16();
         tracing::debug!(target: "hapax::request", request = number, %peer, %method, path, status, micros, "answered");
     }
     let behind = service.behind();

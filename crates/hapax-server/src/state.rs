@@ -2,7 +2,7 @@
 //!
 //! Requests wait asynchronously; fingerprinting, searching and reading the store are ordinary
 //! calls. They cross here: [`Service::work`] runs a call on a thread for such calls, and lets in no
-//! more at once than there are cores, and of those that read large pages one fewer; clients take turns (`turns`); a call
+//! more at once than there are cores, and of those that read large pages fewer (`large`); clients take turns (`turns`); a call
 //! whose client has gone still counts until it ends. What takes a few microseconds and never waits, such as
 //! looking up a ready fingerprint, is called in place: a change of threads would cost more.
 
@@ -13,6 +13,7 @@ use crate::connections::Connections;
 use crate::error::{ApiError, Code};
 use crate::fetch::Fetcher;
 use crate::history::History;
+use crate::large::{LARGE, Large};
 use crate::metrics::{Copies, Metrics};
 use crate::routes::search::Searched;
 use crate::standby::{Following, Source, Standbys};
@@ -31,10 +32,11 @@ use tokio::sync::{Semaphore, watch};
 /// The list of the largest groups is made again when it is so many times as old as making it
 /// takes: that reads a row of every group, and may take no more than this share of the time.
 const SIZES_AGE: u32 = 20;
-/// A page of more bytes is large: it takes more than a few milliseconds and megabytes.
-const LARGE: usize = 256 << 10;
 /// The repository's file is verified so long before the service starts; the rest follows while it runs.
 const VERIFY_AT_START: Duration = Duration::from_secs(5);
+/// Requests for each core that are begun while the runtime looks for others: few, so that those that wait do so in turn;
+/// more than one, so that it looks less often.
+const BEGINNINGS: usize = 4;
 /// Pages that are fetched at once.
 const FETCHES: usize = 16;
 /// Copies of what has changed that are made at once.
@@ -79,11 +81,12 @@ pub struct Service {
     /// What this service follows, if it is a standby or was one.
     pub following: Option<Following>,
     pub standbys: Standbys,
-    /// Pages fetched at once; more wait.
-    pub(crate) fetches: Arc<Semaphore>,
+    /// Pages fetched at once; more wait, and clients take turns.
+    pub(crate) fetches: Arc<Turns>,
     working: Arc<Turns>,
-    /// For large pages, fewer than the places for work: small ones do not wait behind them.
-    large: Arc<Semaphore>,
+    /// For the beginnings of requests.
+    pub(crate) beginning: Arc<Turns>,
+    large: Large,
     spare: Mutex<Vec<Fingerprinter>>,
     first: Fingerprinter,
     sizes: Mutex<Option<Sizes>>,
@@ -200,9 +203,10 @@ impl Service {
             increments: Arc::new(Semaphore::new(INCREMENTS)),
             following: source.map(Following::new),
             standbys: Standbys::default(),
-            fetches: Arc::new(Semaphore::new(FETCHES)),
+            fetches: Turns::new(FETCHES),
             working: Turns::new(cores.max(2)),
-            large: Arc::new(Semaphore::new(cores.max(2) - 1)),
+            beginning: Turns::new(cores * BEGINNINGS),
+            large: Large::new(cores.max(2) - 1, config.limits.body_bytes),
             spare: Mutex::default(),
             first: fingerprinter.with_key(repository.key()),
             sizes: Mutex::default(),
@@ -242,11 +246,7 @@ impl Service {
         bytes: usize,
         call: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let closed = |_| ApiError::internal("no more work is taken");
-        let large = match bytes > LARGE {
-            true => Some(self.large.clone().acquire_owned().await.map_err(closed)?),
-            false => None,
-        };
+        let large = self.large.take(bytes).await;
         self.work(move |service| {
             let _held = large;
             call(service)
@@ -346,12 +346,14 @@ impl Service {
         }
     }
 
-    /// What takes memory, in bytes: counted, but for the cache of the file, which may take so much.
-    pub fn memory(&self, stats: &hapax_store::Stats) -> [(&'static str, u64); 4] {
+    /// What takes memory, in bytes: counted, and what the system says that the process has in all.
+    pub fn memory(&self, stats: &hapax_store::Stats) -> [(&'static str, u64); 6] {
         let limits = &self.config.limits;
         [
             ("index", stats.index_bytes),
+            ("cache", self.repository.cached_bytes()),
             ("cache limit", limits.cache_bytes as u64),
+            ("texts cache", self.texts.as_ref().map_or(0, Texts::cached_bytes)),
             ("bodies", (limits.held_bytes - self.bodies.left().min(limits.held_bytes)) as u64),
             ("resident", resident().unwrap_or(0)),
         ]

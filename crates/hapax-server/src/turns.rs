@@ -2,29 +2,36 @@
 //!
 //! Calls that wait do so in one queue for each client, known by its token or its address, and a free place goes to the
 //! client whose turn it is: whoever has hundreds of requests waiting gets as much of the processor as one that has a few, and
-//! delays it by one call. Programs on this machine without a token count as one client. What is answered without
-//! [`Service::work`](crate::Service::work) does not come here.
+//! delays it by one call. Programs on this machine without a token count as one client.
+//!
+//! There are two sets of places: for [`Service::work`](crate::Service::work), and for the beginning of every request, up to
+//! where it first waits ([`Turns::begin`]). What is answered in microseconds, such as a ready signature, ends there.
 
 use crate::access::Client;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
+/// For whom a task works: for a client, to answer the request of a number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asker {
+    pub(crate) client: Option<Client>,
+    /// 0 outside of requests.
+    pub(crate) request: u64,
+}
+
 tokio::task_local! {
-    static CLIENT: Option<Client>;
+    static ASKER: Asker;
 }
 
 /// For whom this task works.
-pub(crate) fn client() -> Option<Client> {
-    CLIENT.try_with(|client| *client).unwrap_or(None)
+pub(crate) fn asker() -> Asker {
+    ASKER.try_with(|asker| *asker).unwrap_or_default()
 }
 
-/// Does something for a client.
-pub(crate) fn working_for<F: Future>(
-    client: Option<Client>,
-    work: F,
-) -> impl Future<Output = F::Output> {
-    CLIENT.scope(client, work)
+/// Does something for somebody.
+pub(crate) fn working_for<F: Future>(asker: Asker, work: F) -> impl Future<Output = F::Output> {
+    ASKER.scope(asker, work)
 }
 
 #[derive(Debug, Default)]
@@ -63,7 +70,7 @@ impl Turns {
 
     /// A place for the client of this task, when it is its turn.
     pub(crate) async fn take(self: &Arc<Self>) -> Turn {
-        let client = client();
+        let client = asker().client;
         let turn = {
             let mut waiting = self.waiting();
             if waiting.free > 0 {
@@ -80,6 +87,23 @@ impl Turns {
         };
         // The sender is dropped only after it has sent.
         turn.await.unwrap_or(Turn(None))
+    }
+
+    /// Does the first part of some work, up to where it first waits, in a place; the rest without.
+    ///
+    /// Tasks are otherwise run as their connections become readable, and whoever has ten times the connections gets ten
+    /// times as much. A place is held while the runtime looks at the other connections, so that what waits is known
+    /// here.
+    pub(crate) async fn begin<F: Future>(self: &Arc<Self>, work: F) -> F::Output {
+        let mut turn = Some(self.take().await);
+        tokio::task::yield_now().await;
+        let mut work = std::pin::pin!(work);
+        std::future::poll_fn(move |context| {
+            let polled = work.as_mut().poll(context);
+            drop(turn.take());
+            polled
+        })
+        .await
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -117,6 +141,10 @@ mod tests {
         Some(Client::Address(IpAddr::from([10, 0, 0, number])))
     }
 
+    fn asked_by(number: u8) -> Asker {
+        Asker { client: named(number), request: 0 }
+    }
+
     #[test]
     fn clients_take_turns_however_many_calls_they_have() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -130,10 +158,10 @@ mod tests {
                     let (turns, served) = (turns.clone(), served.clone());
                     let call = async move {
                         let _held = turns.take().await;
-                        served.lock().unwrap().push(super::client());
+                        served.lock().unwrap().push(super::asker().client);
                         tokio::task::yield_now().await;
                     };
-                    calls.push(tokio::spawn(working_for(named(number), call)));
+                    calls.push(tokio::spawn(working_for(asked_by(number), call)));
                 }
             }
             let waiting = || turns.waiting().calls.values().map(VecDeque::len).sum::<usize>();
@@ -153,6 +181,59 @@ mod tests {
             }
             let waiting = turns.waiting();
             assert_eq!((waiting.free, waiting.calls.len(), waiting.order.len()), (1, 0, 0));
+        });
+    }
+
+    #[test]
+    fn what_is_answered_at_once_is_shared_by_clients_and_not_by_connections() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let turns = Turns::new(2);
+            let served: Arc<Mutex<BTreeMap<Option<Client>, u32>>> = Arc::default();
+            let mut connections = Vec::new();
+            for (number, count) in [(1, 80), (2, 8), (3, 8)] {
+                for _ in 0..count {
+                    let (turns, served) = (turns.clone(), served.clone());
+                    let connection = async move {
+                        while served.lock().unwrap().values().sum::<u32>() < 3000 {
+                            let answer = async {
+                                *served
+                                    .lock()
+                                    .unwrap()
+                                    .entry(super::asker().client)
+                                    .or_default() += 1;
+                            };
+                            turns.begin(answer).await;
+                            // The client reads its answer and asks again.
+                            tokio::task::yield_now().await;
+                        }
+                    };
+                    connections.push(tokio::spawn(working_for(asked_by(number), connection)));
+                }
+            }
+            for connection in connections {
+                connection.await.unwrap();
+            }
+            let served = served.lock().unwrap();
+            let [one, two, three] = [1, 2, 3].map(|number| served[&named(number)]);
+            assert!(one.max(two).max(three) * 4 < one.min(two).min(three) * 5, "{served:?}");
+            assert_eq!(turns.waiting().free, 2);
+        });
+    }
+
+    #[test]
+    fn work_that_waits_holds_no_place_for_beginnings() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let turns = Turns::new(1);
+            let (send, receive) = oneshot::channel::<()>();
+            let mut waits = Box::pin(turns.begin(receive));
+            for held in [1, 0] {
+                assert!(waits.as_mut().now_or_never().is_none());
+                assert_eq!(turns.waiting().free, 1 - held);
+            }
+            send.send(()).unwrap();
+            waits.await.unwrap();
         });
     }
 

@@ -80,6 +80,11 @@ impl Blocks {
         }
     }
 
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let sums = self.sums.read().unwrap_or_else(PoisonError::into_inner);
+        sums.capacity() * size_of::<AtomicU32>()
+    }
+
     /// Takes the checksums of a file that was closed with this header, if they were kept.
     pub(crate) fn load(&self, disk: &dyn Disk, folder: &Path, header: &[u8; HEADER]) -> bool {
         let sums =

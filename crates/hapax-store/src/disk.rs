@@ -106,6 +106,8 @@ pub(crate) fn rename(disk: &dyn Disk, from: &Path, to: &Path) -> io::Result<()> 
 pub(crate) struct Watch {
     /// Times it was synced.
     pub(crate) syncs: AtomicU64,
+    /// Bytes of it in memory, when that was looked at last.
+    pub(crate) cached: AtomicU64,
     /// What was found damaged first.
     pub(crate) damage: OnceLock<String>,
 }
@@ -165,6 +167,11 @@ impl StoreFile {
         let mut now = [0; HEADER];
         self.read_raw(0, &mut now)?;
         Ok(if now == *was { damage } else { Vec::new() })
+    }
+
+    /// Bytes in memory, of the checksums.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.0.blocks.memory_bytes()
     }
 
     pub(crate) fn is_closed(&self) -> io::Result<bool> {

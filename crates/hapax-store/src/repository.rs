@@ -317,6 +317,22 @@ impl Repository {
         Ok(Stats { file_bytes, index_bytes, syncs, segments, ..stats })
     }
 
+    /// Bytes of the file that are kept in memory now, or were at the last commit while one is made, and of the checksums
+    /// of its blocks.
+    pub fn cached_bytes(&self) -> u64 {
+        if let Ok(writer) = self.writer.try_lock()
+            && let Some(db) = &writer.db
+        {
+            self.note_cached(db);
+        }
+        self.watch.cached.load(Ordering::Relaxed)
+    }
+
+    fn note_cached(&self, db: &opening::OpenFile) {
+        let bytes = db.cache_stats().used_bytes() + db.backend().memory_bytes();
+        self.watch.cached.store(bytes as u64, Ordering::Relaxed);
+    }
+
     pub(crate) fn view(&self) -> Arc<View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// The name of the file in the folder.
 pub const FILE: &str = "texts.redb";
@@ -30,6 +31,9 @@ const QUEUE: usize = 128;
 const LONGEST: usize = 1 << 20;
 /// Fast: a text is packed once and read seldom.
 const LEVEL: i32 = 1;
+/// So often what was put reaches the disk. Until then the store below keeps a note of every page of the file that was
+/// written, and a crash loses it.
+const SYNC_EVERY: Duration = Duration::from_secs(10);
 /// Memory of the file's cache; texts are seldom read twice.
 const CACHE_BYTES: usize = 16 << 20;
 
@@ -50,6 +54,10 @@ pub struct Texts {
 impl Texts {
     /// Opens the file in a folder. One that cannot be read is made anew: it is a cache.
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, redb::Error> {
+        Self::open_synced(folder, max_bytes, SYNC_EVERY)
+    }
+
+    fn open_synced(folder: &Path, max_bytes: u64, every: Duration) -> Result<Self, redb::Error> {
         let path = folder.join(FILE);
         let open = || -> Result<Database, redb::Error> {
             let db = Database::builder().set_cache_size(CACHE_BYTES).create(&path)?;
@@ -71,7 +79,7 @@ impl Texts {
         let db = Arc::new(db);
         let (queue, changes) = sync_channel(QUEUE);
         let mine = db.clone();
-        let work = move || write(&mine, &changes, max_bytes);
+        let work = move || write(&mine, &changes, max_bytes, every);
         let thread = std::thread::Builder::new().name("texts".into()).spawn(work);
         let thread = thread.map_err(redb::Error::Io)?;
         Ok(Self { db, max_bytes, queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)) })
@@ -111,6 +119,11 @@ impl Texts {
         String::from_utf8(bytes).ok()
     }
 
+    /// Bytes of the file that are kept in memory.
+    pub fn cached_bytes(&self) -> u64 {
+        self.db.cache_stats().used_bytes() as u64
+    }
+
     /// Which file it is, and its last text.
     pub(crate) fn position(&self) -> Option<(u64, u64)> {
         position(&self.db.begin_read().ok()?).ok()
@@ -144,12 +157,17 @@ impl Texts {
     }
 }
 
-fn write(db: &Database, changes: &Receiver<Change>, max_bytes: u64) {
+fn write(db: &Database, changes: &Receiver<Change>, max_bytes: u64, every: Duration) {
+    let mut synced = Instant::now();
     while let Ok(first) = changes.recv() {
         let mut together = vec![first];
         together.extend(changes.try_iter().take(QUEUE));
         // A removal must not come back after a crash; a text may be lost in one.
-        let durable = together.iter().any(|change| matches!(change, Change::Remove(_)));
+        let durable = together.iter().any(|change| matches!(change, Change::Remove(_)))
+            || synced.elapsed() >= every;
+        if durable {
+            synced = Instant::now();
+        }
         if let Err(error) = apply(db, &together, max_bytes, durable) {
             tracing::warn!("{} texts were not kept: {error}", together.len());
         }
@@ -346,6 +364,25 @@ mod tests {
         assert_eq!(texts.get("http://a/2").as_deref(), Some("another"));
         assert_eq!(texts.get("http://a/1"), None);
         assert_eq!(texts.get("http://b"), None);
+    }
+
+    #[test]
+    fn texts_reach_the_disk_while_more_are_put() {
+        let folder = tempfile::tempdir().unwrap();
+        let texts = Texts::open_synced(folder.path(), 1 << 20, Duration::ZERO).unwrap();
+        texts.put("http://a/1", "text".into());
+        for _ in 0..2000 {
+            if texts.get("http://a/1").is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // As after a crash: what was not synced is not there when the file is opened.
+        let copy = tempfile::tempdir().unwrap();
+        std::fs::copy(folder.path().join(FILE), copy.path().join(FILE)).unwrap();
+        let found = Texts::open(copy.path(), 1 << 20).unwrap().get("http://a/1");
+        assert_eq!(found.as_deref(), Some("text"));
+        texts.stop();
     }
 
     #[test]

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use std::time::{Duration, Instant};
 
 /// What a page of 16 MB may need: its bytes, its JSON, its text, its folded words, its features.
-const ROOM: u64 = 1200;
+const ROOM: u64 = 512;
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {

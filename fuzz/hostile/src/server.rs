@@ -20,7 +20,7 @@ pub(crate) fn fingerprinter() -> Result<Fingerprinter> {
 
 /// What the child process does. Settings come by environment.
 pub(crate) fn serve(folder: &Path) -> Result<()> {
-    hapax_server::pools::start_again_with_few();
+    hapax_server::pools::start_again();
     let by = fingerprinter()?;
     let recipe = by.recipe_id().clone();
     let store = Repository::create(folder, Settings::new(recipe))?;

@@ -39,14 +39,14 @@ impl Memory {
         self.samples.push(sample);
     }
 
-    /// A line about what came since the last one.
-    pub(super) fn tell_minute(&mut self, written: u64) {
+    /// A line about what came since the last one, with what the service says of its memory now.
+    pub(super) fn tell_minute(&mut self, written: u64, parts: &str) {
         let (mean, _) = line(&self.samples[self.told..]);
         self.told = self.samples.len();
         let Some(last) = self.samples.last() else { return };
         let minute = (last.seconds / 60.0).round();
         let life = if last.last_life { "" } else { ", between kills" };
-        println!("minute {minute}: {:.1} MB, {written} writes so far{life}", mean / 1e6);
+        println!("minute {minute}: {:.1} MB, {written} writes so far{life}; {parts}", mean / 1e6);
     }
 
     fn warm(&self) -> &[Sample] {

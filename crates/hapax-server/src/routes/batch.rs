@@ -60,10 +60,10 @@ pub async fn batch(
     let (chunks, to_prepare) = mpsc::channel(1);
     let (prepared, to_answer) = mpsc::channel(1);
     let (answers, body) = mpsc::channel(2);
-    let client = turns::client();
+    let asker = turns::asker();
     tokio::spawn(read(service.clone(), request.into_body(), chunks));
-    tokio::spawn(working_for(client, prepare(service.clone(), to_prepare, prepared)));
-    tokio::spawn(working_for(client, answer(service, to_answer, answers)));
+    tokio::spawn(working_for(asker, prepare(service.clone(), to_prepare, prepared)));
+    tokio::spawn(working_for(asker, answer(service, to_answer, answers)));
     let mut response = Response::new(body_of(body));
     let kind = HeaderValue::from_static("application/x-ndjson");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -100,7 +100,9 @@ pub async fn compare(
     State(service): State<Arc<Service>>,
     Sent(input): Sent<CompareInput>,
 ) -> Result<Json<SideBySide>, ApiError> {
-    service.work(move |service| compared(service, input)).await.map(Json)
+    let sides = [&input.left, &input.right].into_iter();
+    let bytes = sides.flat_map(|side| [&side.html, &side.text]).flatten().map(String::len).sum();
+    service.work_on(bytes, move |service| compared(service, input)).await.map(Json)
 }
 
 fn compared(service: &Service, input: CompareInput) -> Result<SideBySide, ApiError> {

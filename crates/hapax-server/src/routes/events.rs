@@ -9,6 +9,7 @@ use super::{Asked, Named, rows};
 use crate::error::{ApiError, Code};
 use crate::middleware::body_of;
 use crate::state::Service;
+use crate::turns::{self, working_for};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -131,7 +132,7 @@ pub async fn stream(
     let after = last.unwrap_or(asked.after);
     let epoch = epoch(&service, &asked, after).await?;
     let (send, body) = mpsc::channel(1);
-    tokio::spawn(follow(service, after, send));
+    tokio::spawn(working_for(turns::asker(), follow(service, after, send)));
     let mut response = Response::new(body_of(body));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

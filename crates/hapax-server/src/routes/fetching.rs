@@ -58,8 +58,7 @@ pub async fn fetch(
 ) -> Result<Json<FetchedVerdict>, ApiError> {
     good_address("url", &url)?;
     service.fetcher()?;
-    let closed = |_| ApiError::internal("no more pages are fetched");
-    let turn = service.fetches.clone().acquire_owned().await.map_err(closed)?;
+    let turn = service.fetches.take().await;
     // Mostly waiting: it takes no place among those who work. The turn ends with the fetching, not
     // with the client's patience.
     let fetching = service.clone();

@@ -236,6 +236,7 @@ impl Repository {
         (writer.counters, writer.settings) = (counters, settings);
         let db = writer.db.as_ref().ok_or_else(recovery::closed)?;
         let view = take_view(db, &self.index, &writer.settings, counters)?;
+        self.note_cached(db);
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         self.merger.wake();
         Ok(answers)

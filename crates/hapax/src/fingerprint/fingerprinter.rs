@@ -312,21 +312,34 @@ impl Maker {
             self.features.clear();
             shingles_by(self.kernel, &self.hashes, recipe.shingle, &mut self.features);
         }
+        let words = u32::try_from(self.hashes.len()).unwrap_or(u32::MAX);
+        give_back(&mut self.hashes);
         let count = u32::try_from(self.features.len()).unwrap_or(u32::MAX);
         let tally = tally(&mut self.features, recipe.weighting, weights);
+        give_back(&mut self.features);
         let comparable = sketch.map(|sketch| {
             let sums = tally.sums_by(self.kernel);
             Comparable { fingerprint: simhash::cut(&sums, recipe.tie), sums, sketch }
         });
         Signature {
             content: ContentHash::of(text),
-            words: u32::try_from(self.hashes.len()).unwrap_or(u32::MAX),
+            words,
             features: count,
             too_short: count < recipe.min_features,
             hidden_bytes: 0,
             hides_most: false,
             comparable,
         }
+    }
+}
+
+/// Numbers for which a buffer is kept: 8 MB.
+const KEPT: usize = 1 << 20;
+
+/// A buffer that has been read is given back if it is large: not all of a long text's are needed at the same time.
+pub(super) fn give_back(buffer: &mut Vec<u64>) {
+    if buffer.capacity() > KEPT {
+        *buffer = Vec::new();
     }
 }
 

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::fingerprinter::Fingerprinter;
+use super::fingerprinter::{Fingerprinter, give_back};
 use super::short_sketch::{ShortSketch, ShortSketcher};
 use super::sketch::{Sketch, Sketcher};
 use crate::features::hash::SECRET;
@@ -124,10 +124,13 @@ impl KeyedMaker {
     pub(super) fn sketches(&mut self) -> (Option<Sketch>, Option<ShortSketch>) {
         self.shingles.clear();
         shingles_by(self.kernel, &self.hashes, self.shingle, &mut self.shingles);
-        match self.size {
+        give_back(&mut self.hashes);
+        let sketches = match self.size {
             Size::Full => (self.sketcher.sketch(&self.shingles), None),
             Size::Short => (None, self.short.sketch(&self.shingles)),
-        }
+        };
+        give_back(&mut self.shingles);
+        sketches
     }
 }
 

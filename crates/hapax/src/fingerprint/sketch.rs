@@ -161,18 +161,19 @@ impl Sketcher {
         }
         let mut set = shingles;
         let bins = self.bins.len();
-        if shingles.len() > MANY_SHINGLES * bins && !fills(shingles, bins) {
+        let many = shingles.len() > MANY_SHINGLES * bins;
+        let full = many && fills(shingles, bins);
+        if many && !full {
             // Rounds go over what is given: over a million repeats of ten shingles, without this.
-            self.distinct.clear();
-            self.distinct.extend_from_slice(shingles);
-            self.distinct.sort_unstable();
-            self.distinct.dedup();
+            distinct(shingles, MANY_SHINGLES * bins, &mut self.distinct);
             set = &self.distinct;
         }
         if set.len() < FEW_SHINGLES {
             minima(set, &mut self.bins);
         } else {
-            self.hits.resize(self.hits.len().max(set.len() + SLACK), 0);
+            // Round 0 hits nothing that it has to remember.
+            let hits = if full { 0 } else { set.len() + SLACK };
+            self.hits.resize(self.hits.len().max(hits), 0);
             let work = Minima { shingles: set, bins: &mut self.bins, hits: &mut self.hits };
             self.kernel.run(work);
         }
@@ -230,6 +231,19 @@ impl Work for LowBits<'_> {
             *word = bins.iter().enumerate().fold(0, |bits, (i, min)| bits | (min & 1) << i);
         }
         Sketch(words)
+    }
+}
+
+/// The different ones of shingles of which most are repeats: so many at a time, since all of them may take much memory.
+fn distinct(shingles: &[u64], at_a_time: usize, out: &mut Vec<u64>) {
+    out.clear();
+    let mut rest = shingles;
+    while !rest.is_empty() {
+        let (some, others) = rest.split_at(rest.len().min(at_a_time.max(out.len())));
+        out.extend_from_slice(some);
+        out.sort_unstable();
+        out.dedup();
+        rest = others;
     }
 }
 
@@ -365,7 +379,7 @@ mod tests {
 
     #[test]
     fn full_sketches_have_the_minima_of_the_definition() {
-        for size in [1, 20, 300, 3000] {
+        for size in [1, 20, 300, 3000, 20_000] {
             let set = set(0..size);
             let (fast, slow) = (values(&set, BINS), slow_values(&set, BINS));
             assert_eq!(fast, slow, "{size}");
@@ -407,6 +421,18 @@ mod tests {
         let said = set(0..10);
         let again: Vec<u64> = said.iter().copied().cycle().take(3 * MANY_SHINGLES * BINS).collect();
         assert_eq!(sketch(&again), sketch(&said));
+    }
+
+    #[test]
+    fn long_texts_take_no_buffers_of_their_length() {
+        let most = 4 * MANY_SHINGLES * BINS;
+        let (new, said) = (set(0..100_000), set(0..10));
+        let again: Vec<u64> = said.iter().copied().cycle().take(100_000).collect();
+        let mut sketcher = Sketcher::default();
+        for text in [new, again] {
+            sketcher.sketch(&text);
+            assert!(sketcher.distinct.capacity() + sketcher.hits.capacity() < most);
+        }
     }
 
     #[test]

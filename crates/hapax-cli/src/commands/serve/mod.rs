@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         config.search.index.clone_from(index);
     }
     hapax_server::logging::start(&config.log).map_err(wrong)?;
-    hapax_server::pools::start_again_with_few();
+    hapax_server::pools::start_again();
     let fingerprinter = arguments.recipe.fingerprinter()?;
     let folder = arguments.store.clone().unwrap_or_default();
     let source = arguments.standby_of.as_deref().map(source);
