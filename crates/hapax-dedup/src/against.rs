@@ -25,7 +25,7 @@ use crate::key;
 use crate::near::dense::{FEW_COLLISIONS, PART_BITS, TWIN_PASSES, sketch_part};
 use crate::options::Options;
 use crate::pages::{Pages, Status};
-use crate::signatures::{Header, SignatureBatch, SignatureReader, SignatureWriter};
+use crate::signatures::{Block, Header, SignatureBatch, SignatureReader, SignatureWriter};
 
 /// The file in an output folder that has the signatures of the kept documents.
 pub const KEPT_SIGNATURES: &str = "kept.signatures";
@@ -33,6 +33,8 @@ pub const KEPT_SIGNATURES: &str = "kept.signatures";
 const FORMER_NAME: &str = "kept.imprints";
 /// Pages in a batch of that file.
 const TOGETHER: usize = 1024;
+/// Batches that are in memory.
+const BATCHES: usize = 64;
 
 /// Documents that earlier jobs have kept.
 #[derive(Debug, Default)]
@@ -204,20 +206,17 @@ pub(crate) fn write(
     path: &Path,
     options: &Options,
     pages: &Pages,
-    kept: impl Iterator<Item = u32>,
+    kept: &[u32],
+    executor: &dyn Executor,
 ) -> Result<(), Error> {
     let mut writer = SignatureWriter::create(path, &Header::of(options, None))?;
-    let mut batch = SignatureBatch::default();
-    for page in kept {
-        batch.pages.push(pages.get(page));
-        if batch.pages.len() >= TOGETHER {
-            writer.batch(&batch)?;
-            batch.pages.clear();
-            batch.index += 1;
-        }
-    }
-    if !batch.pages.is_empty() {
-        writer.batch(&batch)?;
+    let batches: Vec<(u64, &[u32])> = (0..).zip(kept.chunks(TOGETHER)).collect();
+    for some in batches.chunks(BATCHES) {
+        let blocks = executor.map(some.to_vec(), |(index, kept)| {
+            let pages = kept.iter().map(|&page| pages.get(page)).collect();
+            Block::of(&SignatureBatch { index, pages, ..SignatureBatch::default() })
+        });
+        blocks.iter().try_for_each(|block| writer.add(block))?;
     }
     writer.finish()
 }

@@ -10,6 +10,7 @@ use std::time::Instant;
 use cpu_time::ProcessTime;
 use hapax::group::Outcome;
 use hapax_corpus::Source;
+use rayon::prelude::*;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,7 +24,7 @@ use crate::options::{KeptFormat, Options};
 use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Shown, Summary, Writing, kept_name};
 use crate::pages::Pages;
 use crate::read::{Corpus, read};
-use crate::report::{self, Contents, Examples};
+use crate::report::{self, Contents, Counted, Examples};
 use crate::signatures::checkpoint::CHECKPOINT;
 use crate::threads::Threads;
 use crate::watch::{Stage, Watch};
@@ -81,19 +82,20 @@ pub fn dedup(
     let (source, names) =
         inputs::open(inputs, &options.read, options.threads, || folder.making(STANDARD_INPUT))?;
     let options = &with_key(options, &source, earlier.key())?;
+    let threads = &Threads::new(options.threads)?.until(&options.stop);
     let mut clock = Clock::start();
     // Standard input comes once; there is no going on with it.
     let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));
     let checkpoint = checkpoint.as_deref();
     let scratch = folder.making("");
     let places = (checkpoint, &*scratch);
-    let read = read_all(&source, &names, inputs, options, places, watch, &mut clock);
+    let read = read_all((&source, &names), inputs, options, places, threads, watch, &mut clock);
     let resumable = checkpoint.is_some() && read.as_ref().err().is_none_or(Error::may_go_on);
     folder.keep_checkpoint(resumable);
     let (corpus, mut run) = read?;
     let format = options.format.unwrap_or_else(|| as_read(&corpus, source.files()));
     format.check_revisits(options.revisits)?;
-    let mut decision = decide_all(&corpus, &earlier, options, &scratch, watch)?;
+    let mut decision = decide_all(&corpus, &earlier, options, &scratch, threads, watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
     let confirmed = confirm(&source, &names, &corpus, &mut decision, options, &scratch, watch);
     if matches!(confirmed, Err(Error::Changed { .. })) {
@@ -104,7 +106,6 @@ pub fn dedup(
     (run.confirming_seconds, run.confirming_cpu_seconds) = clock.lap();
 
     watch.stage(Stage::Writing);
-    let summary = Summary::of(&corpus, &decision, options, format, inputs);
     let kept = kept_name(format, options.layout);
     let mut shown = Shown {
         examples: Examples::choose(&decision),
@@ -120,25 +121,26 @@ pub fn dedup(
         kept: &kept,
         options,
     };
-    let pages = &corpus.pages;
-    let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
-    let signatures = || {
-        let stay = (0..pages.len() as u32).filter(stay);
-        against::write(&folder.making(KEPT_SIGNATURES), options, pages, stay)
+    // Nothing waits for these two.
+    let beside = |threads: &Threads| {
+        let signatures = || write_signatures(&decision, &folder, options, threads);
+        let summary = || Summary::of(&corpus, &decision, options, format, inputs);
+        let (signed, counted) = rayon::join(signatures, || Counted::of(summary, &decision));
+        signed.map(|()| counted)
     };
-    // One thread is enough for the signatures, and nothing waits for them.
-    let (written, signed) = thread::scope(|scope| {
-        let signed = scope.spawn(signatures);
+    let (written, counted) = thread::scope(|scope| {
+        let counted = scope.spawn(|| threads.run(beside));
         let written = work.write(&mut shown, watch);
-        (written, signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (written, counted.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     if matches!(written, Err(Error::Changed { .. })) {
         // What was read is of files that are no more.
         folder.keep_checkpoint(false);
     }
     let kept = written?;
-    signed?;
-    let contents = Contents::of(&summary, &decision, shown, options.made.clone());
+    let counted = counted?;
+    let summary = counted.summary.clone();
+    let contents = Contents::of(counted, &decision, shown, options.made.clone());
     let report = report::page(&contents, &options.fingerprinter);
     folder.make(REPORT, report.as_bytes())?;
     folder.make(LAST, &json(&summary))?;
@@ -149,6 +151,19 @@ pub fn dedup(
     names.extend([KEPT_SIGNATURES, GROUPS, REMOVED, REPORT, RUN, LAST]);
     let files = folder.publish(&names, watch)?;
     Ok(Finished { summary, run, files })
+}
+
+/// Of the documents that stay, for [`Options::against`] of later jobs.
+pub(crate) fn write_signatures(
+    decision: &Decision<'_>,
+    folder: &OutFolder,
+    options: &Options,
+    threads: &Threads,
+) -> Result<(), Error> {
+    let pages = decision.pages();
+    let stays = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
+    let stay: Vec<u32> = (0..pages.len() as u32).into_par_iter().filter(stays).collect();
+    against::write(&folder.making(KEPT_SIGNATURES), options, pages, &stay, threads)
 }
 
 /// What documents from these files are written as.
@@ -171,14 +186,16 @@ pub fn dry_run(
     let earlier = Earlier::load(&options.against, options)?;
     let source = Source::open(inputs, options.read.clone())?;
     let options = &with_key(options, &source, earlier.key())?;
+    let threads = &Threads::new(options.threads)?.until(&options.stop);
     let names = StreamName::default();
     let mut clock = Clock::start();
     let scratch = scratch()?;
     let places = (None, scratch.path());
-    let (corpus, mut run) = read_all(&source, &names, inputs, options, places, watch, &mut clock)?;
+    let read = (&source, &names);
+    let (corpus, mut run) = read_all(read, inputs, options, places, threads, watch, &mut clock)?;
     let format = options.format.unwrap_or_else(|| as_read(&corpus, source.files()));
     format.check_revisits(options.revisits)?;
-    let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), watch)?;
+    let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), threads, watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
     // Standard input comes once; what it would remove is said without looking at the texts again.
     if !inputs.iter().any(|input| input == "-") {
@@ -205,11 +222,13 @@ pub fn read_corpus(
     options.check_frames(once(inputs))?;
     let source = Source::open(inputs, options.read.clone())?;
     let options = &with_key(options, &source, None)?;
+    let threads = &Threads::new(options.threads)?.until(&options.stop);
     let mut clock = Clock::start();
     let names = StreamName::default();
     let scratch = scratch()?;
     let places = (None, scratch.path());
-    let (corpus, _) = read_all(&source, &names, inputs, options, places, watch, &mut clock)?;
+    let read = (&source, &names);
+    let (corpus, _) = read_all(read, inputs, options, places, threads, watch, &mut clock)?;
     Ok(corpus)
 }
 
@@ -220,21 +239,21 @@ fn once(inputs: &[String]) -> Option<(&'static str, &'static str)> {
 }
 
 fn read_all(
-    source: &Source,
-    names: &StreamName,
+    (source, names): (&Source, &StreamName),
     inputs: &[String],
     options: &Options,
     (checkpoint, scratch): (Option<&Path>, &Path),
+    threads: &Threads,
     watch: &mut dyn Watch,
     clock: &mut Clock,
 ) -> Result<(Corpus, Run), Error> {
     watch.inputs(source.files().len() as u64, source.input_bytes());
     watch.stage(Stage::Reading);
-    let corpus = read(source, names, options, checkpoint, scratch, watch)?;
+    let corpus = read(source, names, options, checkpoint, scratch, threads, watch)?;
     if corpus.pages.is_empty() {
         return Err(Error::NoDocuments { inputs: shown(inputs).join(", ") });
     }
-    if let Some((first, second)) = one_id_twice(&corpus.pages) {
+    if let Some((first, second)) = threads.run(|_| Ok(one_id_twice(&corpus.pages)))? {
         let id = corpus.pages.id(first).to_owned();
         let [first, second] = [first, second].map(|page| place_of(source, names, page));
         return Err(Error::DuplicateId { id, first: first?, second: second? });
@@ -266,10 +285,10 @@ pub(crate) fn decide_all<'p>(
     earlier: &'p Earlier,
     options: &'p Options,
     scratch: &Path,
+    threads: &Threads,
     watch: &mut dyn Watch,
 ) -> Result<Decision<'p>, Error> {
     watch.stage(Stage::Deciding);
-    let threads = Threads::new(options.threads)?.until(&options.stop);
     threads.run(|threads| decide(&corpus.pages, &corpus.facts, earlier, options, threads, scratch))
 }
 
@@ -284,10 +303,11 @@ fn scratch() -> Result<tempfile::TempDir, Error> {
 /// crawled twice may have changed and is no mistake. The first document that has the id of an earlier one, behind that.
 pub(crate) fn one_id_twice(pages: &Pages) -> Option<(u32, u32)> {
     // Hashes are sorted many times faster than names; names are compared where hashes are equal.
-    let named = (0..pages.len() as u32).filter(|&page| !pages.is_named_by_url(page));
+    let named =
+        (0..pages.len() as u32).into_par_iter().filter(|&page| !pages.is_named_by_url(page));
     let mut order: Vec<(u64, u32)> =
         named.map(|page| (xxh3_64(pages.id(page).as_bytes()), page)).collect();
-    order.sort_unstable();
+    order.par_sort_unstable();
     let mut twice: Option<(u32, u32)> = None;
     for same in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
         same.sort_unstable_by_key(|&(_, page)| (pages.id(page), page));

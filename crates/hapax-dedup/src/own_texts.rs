@@ -15,12 +15,14 @@ use crate::frames::{Gathering, HostFrames, packed};
 use crate::options::Options;
 use crate::signature::known;
 use crate::stages::signing::each_document;
+use crate::threads::Threads;
 use crate::watch::Watch;
 
 pub(crate) fn learn(
     source: &Source,
     options: &Options,
     scratch: &Path,
+    threads: &Threads,
     watch: &mut dyn Watch,
 ) -> Result<HostFrames, Error> {
     let mut gathering = Gathering::new(scratch, least_pages_alone);
@@ -41,5 +43,5 @@ pub(crate) fn learn(
             if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
         },
     )?;
-    gathering.all()
+    threads.run(|_| gathering.all())
 }

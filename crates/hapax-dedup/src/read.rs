@@ -19,7 +19,8 @@ use crate::pages::{Pages, Status};
 use crate::passed_over::{PassedCounts, PassedRecord};
 use crate::signature::Signer;
 use crate::signatures::checkpoint::{self, Checkpoint, Done};
-use crate::signatures::{BatchRecords, SignatureBatch};
+use crate::signatures::{BatchRecords, Block, SignatureBatch};
+use crate::threads::Threads;
 use crate::watch::Watch;
 
 /// What the first reading found.
@@ -88,6 +89,7 @@ pub(crate) fn read(
     options: &Options,
     checkpoint: Option<&Path>,
     scratch: &Path,
+    threads: &Threads,
     watch: &mut dyn Watch,
 ) -> Result<Corpus, Error> {
     let mut corpus = Corpus::gathering(options, scratch);
@@ -103,17 +105,18 @@ pub(crate) fn read(
         watch.resumed(corpus.pages.len() as u64);
     }
     let frames = match options.frames {
-        Frames::Own => Some(Arc::new(own_texts::learn(source, options, scratch, watch)?)),
+        Frames::Own => Some(Arc::new(own_texts::learn(source, options, scratch, threads, watch)?)),
         Frames::On | Frames::Off => None,
     };
     corpus.framed_hosts = frames.as_ref().map_or(0, |frames| frames.hosts());
     let mut taken_over = 0;
-    sign_batches(source, names, options, frames, &done, |decoded| {
+    let stored = checkpoint.is_some();
+    sign_batches((source, names), options, frames, &done, stored, |decoded| {
         taken_over += u64::from(matches!(decoded.again, Ok(true)));
         watch.files_done(u64::from(source.part_files(decoded.batch.part as usize).start));
-        if let Some((batch, _)) = decoded.checked(watch)? {
-            if let Some(checkpoint) = checkpoint.as_mut() {
-                checkpoint.add(&batch)?;
+        if let Some(Signed { batch, block, .. }) = decoded.checked(watch)? {
+            if let Some((checkpoint, block)) = checkpoint.as_mut().zip(block) {
+                checkpoint.add(&block)?;
             }
             corpus.add(batch)?;
         }
@@ -127,17 +130,18 @@ pub(crate) fn read(
         let why = format!("{taken_over} of the {} batches it read are there", done.len());
         return Err(Error::CannotResume { why });
     }
-    corpus.learn_frames()?;
+    corpus.learn_frames(threads)?;
     Ok(corpus)
 }
 
-/// Signs the batches of a source, those that are `done` aside, and hands them over in order.
+/// Signs the batches of a source, those that are `done` aside, and hands them over in order; with [`Signed::block`] if
+/// they are to be `stored`.
 pub(crate) fn sign_batches(
-    source: &Source,
-    names: &StreamName,
+    (source, names): (&Source, &StreamName),
     options: &Options,
     frames: Option<Arc<HostFrames>>,
     done: &Done,
+    stored: bool,
     receive: impl FnMut(Decoded) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let idle: Mutex<Vec<Signer>> = Mutex::new(Vec::new());
@@ -152,7 +156,8 @@ pub(crate) fn sign_batches(
         }
         let ready = lock().pop();
         let mut signer = ready.unwrap_or_else(|| Signer::new(options, frames.clone()));
-        let decoded = Decoded::of(batch, names, &mut signer);
+        let mut decoded = Decoded::of(batch, names, &mut signer);
+        decoded.block = stored.then(|| Block::of(&decoded.batch));
         lock().push(signer);
         decoded
     };
@@ -167,9 +172,9 @@ impl Corpus {
         Self { gathering, ..Self::default() }
     }
 
-    pub(crate) fn learn_frames(&mut self) -> Result<(), Error> {
+    pub(crate) fn learn_frames(&mut self, threads: &Threads) -> Result<(), Error> {
         let Some(gathering) = self.gathering.take() else { return Ok(()) };
-        let learned = gathering.learn(self.pages.len())?;
+        let learned = threads.run(|_| gathering.learn(self.pages.len()))?;
         self.pages.set_owns(learned.owns);
         (self.frames, self.framed_hosts) = (learned.largest, learned.hosts);
         Ok(())
@@ -201,10 +206,19 @@ impl Corpus {
     }
 }
 
+/// What was made of a batch.
+pub(crate) struct Signed {
+    pub(crate) batch: SignatureBatch,
+    pub(crate) records: BatchRecords,
+    /// The batch as a file has it, if it is to be stored.
+    pub(crate) block: Option<Block>,
+}
+
 /// A batch after all the work on it.
 pub(crate) struct Decoded {
     batch: SignatureBatch,
     records: BatchRecords,
+    block: Option<Block>,
     bad: Vec<hapax_corpus::Error>,
     stopped: Option<hapax_corpus::Error>,
     input_bytes: u64,
@@ -217,6 +231,7 @@ impl Default for Decoded {
         Self {
             batch: SignatureBatch::default(),
             records: BatchRecords::default(),
+            block: None,
             bad: Vec::new(),
             stopped: None,
             input_bytes: 0,
@@ -227,10 +242,7 @@ impl Default for Decoded {
 
 impl Decoded {
     /// The batch, unless it was in the checkpoint. Says what was skipped and how far the job is.
-    pub(crate) fn checked(
-        self,
-        watch: &mut dyn Watch,
-    ) -> Result<Option<(SignatureBatch, BatchRecords)>, Error> {
+    pub(crate) fn checked(self, watch: &mut dyn Watch) -> Result<Option<Signed>, Error> {
         for bad in &self.bad {
             watch.skipped(bad);
         }
@@ -239,7 +251,8 @@ impl Decoded {
         }
         let again = self.again?;
         watch.progress(self.batch.pages.len() as u64, self.input_bytes);
-        Ok((!again).then_some((self.batch, self.records)))
+        let Self { batch, records, block, .. } = self;
+        Ok((!again).then_some(Signed { batch, records, block }))
     }
 
     fn of(mut source: Batch, names: &StreamName, signer: &mut Signer) -> Self {

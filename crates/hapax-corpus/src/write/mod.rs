@@ -216,7 +216,7 @@ impl Output {
         }
         if let Target::NoRows(file) = std::mem::replace(&mut self.target, Target::Broken) {
             let by = concat!("hapax-corpus ", env!("CARGO_PKG_VERSION"));
-            let table = Table::create(file, schema, pairs, by, self.threads);
+            let table = Table::create(file, schema, pairs, &[], by, self.threads);
             self.target = Target::Rows(Box::new(table.map_err(|error| self.error(&error))?));
         }
         Ok(())

@@ -22,9 +22,12 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
 
-/// A row group is closed when its columns have as many bytes, not packed.
+/// A row group is closed when its columns have as many bytes, not packed, or so many rows: the last one is encoded when
+/// nothing else is left to do.
 const ROW_GROUP: usize = 32 << 20;
+const ROWS: usize = 1 << 16;
 
 type Encoded = Result<Vec<ArrowColumnChunk>, ParquetError>;
 
@@ -33,6 +36,7 @@ pub struct Table<W: Write + Send> {
     factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
     waiting: Vec<RecordBatch>,
+    rows: usize,
     bytes: usize,
     encoding: VecDeque<JoinHandle<Encoded>>,
     started: usize,
@@ -40,15 +44,20 @@ pub struct Table<W: Write + Send> {
 }
 
 impl<W: Write + Send> Table<W> {
-    /// A table into `file`; `pairs` are kept with it, `by` says who wrote it.
+    /// A table into `file`; `pairs` are kept with it, `by` says who wrote it. Values of the columns `unique` hardly
+    /// repeat: a dictionary of them would cost time and bytes.
     pub fn create(
         file: W,
         schema: &SchemaRef,
         pairs: Vec<KeyValue>,
+        unique: &[&str],
         by: &str,
         threads: NonZero<usize>,
     ) -> Result<Self, ParquetError> {
-        let properties = WriterProperties::builder()
+        let properties = unique.iter().fold(WriterProperties::builder(), |properties, column| {
+            properties.set_column_dictionary_enabled(ColumnPath::from(*column), false)
+        });
+        let properties = properties
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             .set_key_value_metadata(Some(pairs).filter(|it| !it.is_empty()))
             .set_created_by(by.to_owned())
@@ -60,6 +69,7 @@ impl<W: Write + Send> Table<W> {
             factory,
             schema: Arc::clone(schema),
             waiting: Vec::new(),
+            rows: 0,
             bytes: 0,
             encoding: VecDeque::new(),
             started: 0,
@@ -73,14 +83,15 @@ impl<W: Write + Send> Table<W> {
 
     pub fn push(&mut self, rows: RecordBatch) -> Result<(), ParquetError> {
         self.bytes += bytes_of(&rows);
+        self.rows += rows.num_rows();
         self.waiting.push(rows);
-        if self.bytes >= ROW_GROUP { self.start(1) } else { Ok(()) }
+        if self.bytes >= ROW_GROUP || self.rows >= ROWS { self.start(1) } else { Ok(()) }
     }
 
     /// Encodes what waits as a row group, by so many threads.
     fn start(&mut self, width: usize) -> Result<(), ParquetError> {
         let rows = std::mem::take(&mut self.waiting);
-        self.bytes = 0;
+        (self.rows, self.bytes) = (0, 0);
         if rows.iter().all(|it| it.num_rows() == 0) {
             return Ok(());
         }

@@ -11,6 +11,7 @@ use super::Steps;
 use super::rows::Rows;
 use crate::against;
 use crate::error::Error;
+use hapax::join::OneThread;
 
 /// What was written of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +71,8 @@ impl Steps {
     pub fn write_signatures(&self, rows: &RecordBatch, path: &Path) -> Result<u64, Error> {
         let loaded = Rows::of(rows, "signature").pages(|_| true)?;
         let pages = &loaded.pages;
-        against::write(path, &self.options, pages, 0..pages.len() as u32)?;
+        let all: Vec<u32> = (0..pages.len() as u32).collect();
+        against::write(path, &self.options, pages, &all, &OneThread)?;
         Ok(pages.len() as u64)
     }
 }

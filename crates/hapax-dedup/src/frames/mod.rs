@@ -1,7 +1,7 @@
 //! Learns the frame of every host and what each page says beyond it.
 //!
-//! While pages are read, their [pieces](hapax::frame) go to temporary files, partitioned by host. Then, partition by
-//! partition, the frame of every host is learned ([`count`]), and what it has not of a page is the page's own text.
+//! While pages are read, their [pieces](hapax::frame) go to temporary files, partitioned by host. Then, several partitions
+//! at a time, the frame of every host is learned ([`count`]), and what it has not of a page is the page's own text.
 //!
 //! Linear in pages, but for sorting; the answer depends on the set of pages, not on order or threads. Pages without a
 //! host and hosts with few pages get no own text and are compared as whole pages.
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use hapax::fingerprint::ContentHash;
 use hapax::frame::{OwnText, Piece, Seen, own_text};
+use rayon::prelude::*;
 
 pub(crate) use count::{HostPages, Own, PIECE, host_key, packed, text_key, unpacked};
 
@@ -45,6 +46,14 @@ pub(crate) struct Learned {
     pub(crate) largest: Vec<HostFrame>,
     /// Hosts with a frame.
     pub(crate) hosts: u64,
+}
+
+/// What was learned of the hosts of a partition.
+#[derive(Default)]
+struct PartFrames {
+    hosts: u64,
+    owns: Vec<(u32, Own)>,
+    largest: Vec<HostFrame>,
 }
 
 /// Pieces of pages on their way to the frames.
@@ -95,56 +104,65 @@ impl Gathering {
         part.write(&self.folder).map_err(|error| Error::io("write to", &self.folder, error))
     }
 
-    /// The own text of each of so many pages.
+    /// The own text of each of so many pages. Partitions are read by all threads of the pool that this is called on.
     pub(crate) fn learn(mut self, pages: usize) -> Result<Learned, Error> {
-        let mut learned = Learned::default();
         let shown = self.largest();
-        for number in 0..self.parts.len() {
-            let mut part = std::mem::take(&mut self.parts[number]);
-            let frames = self.frames(&mut part).map_err(|error| self.cannot_read(error))?;
-            if frames.is_empty() {
-                continue;
-            }
-            learned.hosts += frames.len() as u64;
+        let parts = std::mem::take(&mut self.parts);
+        let found = parts.into_par_iter().map(|part| self.learn_part(part, &shown));
+        let found: Vec<PartFrames> =
+            found.collect::<io::Result<_>>().map_err(|error| self.cannot_read(error))?;
+        let mut learned = Learned::default();
+        for part in found.into_iter().filter(|part| part.hosts > 0) {
+            learned.hosts += part.hosts;
             learned.owns.resize(pages, Own::default());
-            // Most pieces are in no frame, which this shows sooner than a search.
-            let mut seen = Seen::default();
-            for (host, frame) in &frames {
-                frame.iter().for_each(|hash| _ = seen.insert(host ^ hash));
+            for (page, own) in part.owns {
+                if let Some(at) = learned.owns.get_mut(page as usize) {
+                    *at = own;
+                }
             }
-            let mut largest: BTreeMap<u32, HostFrame> = BTreeMap::new();
-            let read = part.read(|page| {
-                let Some(frame) = frames.get(&page.host) else { return };
-                let is_own = |piece: &Piece| {
-                    !seen.contains(page.host ^ piece.hash)
-                        || frame.binary_search(&piece.hash).is_err()
-                };
-                let text = OwnText::of(unpacked(&page.pieces).filter(is_own));
-                if let Some(own) = learned.owns.get_mut(page.at as usize) {
-                    *own = Own { host: page.host, text };
-                }
-                if shown.contains(&page.host) {
-                    largest.entry(page.host).or_insert_with(|| HostFrame {
-                        page: page.at,
-                        pages: self.hosts.get(&page.host).copied().unwrap_or(0),
-                        pieces: frame.clone(),
-                    });
-                }
-            });
-            read.map_err(|error| self.cannot_read(error))?;
-            learned.largest.extend(largest.into_values());
+            learned.largest.extend(part.largest);
         }
         learned.largest.sort_unstable_by_key(|it| (std::cmp::Reverse(it.pages), it.page));
         Ok(learned)
     }
 
-    pub(crate) fn all(mut self) -> Result<HostFrames, Error> {
-        let mut frames = BTreeMap::new();
-        for number in 0..self.parts.len() {
-            let mut part = std::mem::take(&mut self.parts[number]);
-            frames.extend(self.frames(&mut part).map_err(|error| self.cannot_read(error))?);
+    fn learn_part(&self, mut part: Part, shown: &BTreeSet<u32>) -> io::Result<PartFrames> {
+        let frames = self.frames(&mut part)?;
+        let mut learned = PartFrames { hosts: frames.len() as u64, ..PartFrames::default() };
+        if frames.is_empty() {
+            return Ok(learned);
         }
-        Ok(HostFrames(frames))
+        // Most pieces are in no frame, which this shows sooner than a search.
+        let mut seen = Seen::default();
+        for (host, frame) in &frames {
+            frame.iter().for_each(|hash| _ = seen.insert(host ^ hash));
+        }
+        let mut largest: BTreeMap<u32, HostFrame> = BTreeMap::new();
+        part.read(|page| {
+            let Some(frame) = frames.get(&page.host) else { return };
+            let is_own = |piece: &Piece| {
+                !seen.contains(page.host ^ piece.hash) || frame.binary_search(&piece.hash).is_err()
+            };
+            let text = OwnText::of(unpacked(&page.pieces).filter(is_own));
+            learned.owns.push((page.at, Own { host: page.host, text }));
+            if shown.contains(&page.host) {
+                largest.entry(page.host).or_insert_with(|| HostFrame {
+                    page: page.at,
+                    pages: self.hosts.get(&page.host).copied().unwrap_or(0),
+                    pieces: frame.clone(),
+                });
+            }
+        })?;
+        learned.largest.extend(largest.into_values());
+        Ok(learned)
+    }
+
+    pub(crate) fn all(mut self) -> Result<HostFrames, Error> {
+        let parts = std::mem::take(&mut self.parts);
+        let found = parts.into_par_iter().map(|mut part| self.frames(&mut part));
+        let found: Vec<_> =
+            found.collect::<io::Result<_>>().map_err(|error| self.cannot_read(error))?;
+        Ok(HostFrames(found.into_iter().flatten().collect()))
     }
 
     /// The frames of the hosts of a partition that have one, each ascending.

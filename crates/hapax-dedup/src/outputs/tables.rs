@@ -48,6 +48,8 @@ columns! {
     }
 }
 
+/// Columns whose values hardly repeat.
+const UNIQUE: [&str; 3] = ["document", "url", "winner"];
 /// Columns without nulls.
 const REQUIRED: [&str; 4] = ["document", "earlier", "outcome", "file"];
 
@@ -71,7 +73,7 @@ impl TableFile {
         let file = File::create(path).map_err(|e| Error::io("create", path, e))?;
         let by = concat!("hapax-dedup ", env!("CARGO_PKG_VERSION"));
         let schema = Rows::default().into_batch().map_err(|e| failure(path, &e))?.schema();
-        let table = Table::create(file, &schema, Vec::new(), by, threads);
+        let table = Table::create(file, &schema, Vec::new(), &UNIQUE, by, threads);
         let table = table.map_err(|e| failure(path, &e))?;
         Ok(Self { path: path.to_owned(), table })
     }

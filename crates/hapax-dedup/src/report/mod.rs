@@ -54,21 +54,39 @@ pub struct Made {
     pub command: String,
 }
 
+/// What can be counted before any text is seen again.
+pub(crate) struct Counted {
+    pub(crate) summary: Summary,
+    origins: Origins,
+    groups: LargestGroups,
+}
+
+impl Counted {
+    /// Counts on all threads of the pool that this is called on.
+    pub(crate) fn of(summary: impl FnOnce() -> Summary + Send, decision: &Decision<'_>) -> Self {
+        let origins = || Origins::of(decision);
+        let groups = || LargestGroups::of(decision);
+        let (summary, (origins, groups)) = rayon::join(summary, || rayon::join(origins, groups));
+        Self { summary, origins, groups }
+    }
+}
+
 impl Contents {
     /// Of a job on one machine.
     pub(crate) fn of(
-        summary: &Summary,
+        counted: Counted,
         decision: &Decision<'_>,
         shown: Shown,
         made: Option<Made>,
     ) -> Self {
+        let Counted { summary, origins, groups } = counted;
         Self {
             passed: shown.passed,
             frames: shown.frames.seen(),
             made,
-            summary: summary.clone(),
-            origins: Origins::of(decision),
-            groups: LargestGroups::of(decision),
+            summary,
+            origins,
+            groups,
             examples: shown.examples.seen(decision),
         }
     }

@@ -1,8 +1,11 @@
 //! Where duplicates come from: hosts, or folders for documents without an address.
+//! Counts are merged in the order of the documents, so they do not depend on the number of threads. Does not
+//! decide anything.
 
 use std::collections::BTreeMap;
 
 use hapax::group::{Outcome, PageFacts};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{documents, split};
@@ -12,6 +15,8 @@ use hapax_report::{escape, grouped};
 
 /// Hosts that are shown.
 pub(crate) const MOST: usize = 20;
+/// Documents that a thread counts at least.
+const TOGETHER: usize = 1 << 14;
 
 /// The origins that lose most, and what the others lose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,8 +89,7 @@ impl Origins {
 fn origins(decision: &Decision<'_>) -> Vec<Origin> {
     let pages = decision.pages();
     let common = common_folder(pages);
-    let mut found: BTreeMap<&str, Origin> = BTreeMap::new();
-    for page in 0..pages.len() as u32 {
+    let count = |mut found: BTreeMap<_, Origin>, page: u32| {
         let origin = found.entry(origin(pages.id(page), pages.url(page), common)).or_default();
         origin.documents += 1;
         match decision.verdict(page).outcome {
@@ -93,11 +97,27 @@ fn origins(decision: &Decision<'_>) -> Vec<Origin> {
             Outcome::Near => origin.near += 1,
             Outcome::Kept | Outcome::Redirect => {}
         }
-    }
+        found
+    };
+    let pages = (0..pages.len() as u32).into_par_iter().with_min_len(TOGETHER);
+    let found: BTreeMap<&str, Origin> = pages.fold(BTreeMap::new, count).reduce(BTreeMap::new, sum);
     let named = |(name, origin): (&str, Origin)| Origin { name: name.to_owned(), ..origin };
     let mut origins: Vec<Origin> = found.into_iter().map(named).collect();
     origins.sort_by(|a, b| b.removed().cmp(&a.removed()).then_with(|| a.name.cmp(&b.name)));
     origins
+}
+
+fn sum<'p>(
+    mut all: BTreeMap<&'p str, Origin>,
+    more: BTreeMap<&'p str, Origin>,
+) -> BTreeMap<&'p str, Origin> {
+    for (name, more) in more {
+        let origin = all.entry(name).or_default();
+        origin.documents += more.documents;
+        origin.exact += more.exact;
+        origin.near += more.near;
+    }
+    all
 }
 
 /// The host of an address; the first folder below the common one, of a document without one.
@@ -121,8 +141,13 @@ pub(crate) fn is_address(url: &str) -> bool {
 
 /// The longest path that all documents without an address are below, with its last slash.
 fn common_folder(pages: &Pages) -> &str {
-    let ids = (0..pages.len() as u32).filter(|&page| !is_address(pages.url(page)));
-    common_of(ids.map(|page| pages.id(page))).unwrap_or("")
+    let all: Vec<u32> = (0..pages.len() as u32).collect();
+    let common = |some: &[u32]| {
+        let without = some.iter().filter(|&&page| !is_address(pages.url(page)));
+        common_of(without.map(|&page| pages.id(page)))
+    };
+    let commons: Vec<&str> = all.par_chunks(TOGETHER).filter_map(common).collect();
+    common_of(commons.into_iter()).unwrap_or("")
 }
 
 /// The longest path that all of these are below, with its last slash; `None` of none. That of paths

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use hapax::fingerprint::Key;
-use hapax::group::Outcome;
 use hapax_corpus::{Fact, FileId};
 use hapax_remote::{Finder, Found, is_address};
 use tempfile::TempDir;
 
 use super::ENDING;
 use super::fingerprint::ONE_SHARD;
-use crate::against::{self, Earlier, KEPT_SIGNATURES};
+use crate::against::{Earlier, KEPT_SIGNATURES};
 use crate::decide::Decision;
 use crate::error::Error;
 use crate::job::{self, Clock, Finished, REPORT, RUN};
@@ -25,10 +24,11 @@ use crate::outputs::{
 };
 use crate::passed_over::PassedRecord;
 use crate::read::Corpus;
-use crate::report::{self, Contents, Examples};
+use crate::report::{self, Contents, Counted, Examples};
 use crate::signatures::{
     BatchRecords, Header, Passed, ShardInputs, SignatureBatch, SignatureReader,
 };
+use crate::threads::Threads;
 use crate::watch::{Stage, Watch};
 
 /// Decides about all documents whose signatures are in a folder, and writes what [`dedup`](crate::dedup()) writes but
@@ -57,33 +57,34 @@ pub fn dedup_signatures(
     shards.check_key(&earlier)?;
     let out = OutFolder::open(out, options.work.as_deref(), true)?;
     let scratch = out.making("");
+    let threads = &Threads::new(options.threads)?.until(&options.stop);
     let mut clock = Clock::start();
     watch.stage(Stage::Reading);
-    let corpus = shards.read(options, &scratch, watch)?;
+    let corpus = shards.read(options, &scratch, threads, watch)?;
     let inputs = shards.given();
     if corpus.pages.is_empty() {
         return Err(Error::NoDocuments { inputs: inputs.join(", ") });
     }
-    if let Some((first, second)) = job::one_id_twice(&corpus.pages) {
+    if let Some((first, second)) = threads.run(|_| Ok(job::one_id_twice(&corpus.pages)))? {
         let id = corpus.pages.id(first).to_owned();
         let (first, second) = (shards.place_of(first)?, shards.place_of(second)?);
         return Err(Error::DuplicateId { id, first, second });
     }
     let mut run = job::run_of(&corpus, options, &mut clock);
-    let decision = job::decide_all(&corpus, &earlier, options, &scratch, watch)?;
+    let decision = job::decide_all(&corpus, &earlier, options, &scratch, threads, watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
     watch.decided(&decision);
     watch.stage(Stage::Writing);
     let files = shards.files();
     let format = job::as_read(&corpus, files.iter());
-    let summary = Summary::of(&corpus, &decision, options, format, &inputs);
+    let summary = || Summary::of(&corpus, &decision, options, format, &inputs);
+    let counted = threads.run(|_| Ok(Counted::of(summary, &decision)))?;
+    let summary = counted.summary.clone();
     let passed = shards.write_tables(&decision, &files, &out, options, watch)?;
-    let stay = |page: &u32| decision.verdict(*page).outcome == Outcome::Kept;
-    let stay = (0..corpus.pages.len() as u32).filter(stay);
-    against::write(&out.making(KEPT_SIGNATURES), options, &corpus.pages, stay)?;
+    threads.run(|threads| job::write_signatures(&decision, &out, options, threads))?;
     let examples = Examples::choose(&decision);
     let shown = Shown { examples, passed, frames: report::Frames::new(&[]) };
-    let contents = Contents::of(&summary, &decision, shown, options.made.clone());
+    let contents = Contents::of(counted, &decision, shown, options.made.clone());
     out.make(REPORT, report::page(&contents, &options.fingerprinter).as_bytes())?;
     out.make(LAST, &job::json(&summary))?;
     (run.writing_seconds, run.writing_cpu_seconds) = clock.lap();
@@ -237,6 +238,7 @@ impl Shards {
         &self,
         options: &Options,
         scratch: &Path,
+        threads: &Threads,
         watch: &mut dyn Watch,
     ) -> Result<Corpus, Error> {
         let mut corpus = Corpus::gathering(options, scratch);
@@ -246,7 +248,7 @@ impl Shards {
             options.memory_beside(&corpus.pages)?;
             if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
         })?;
-        corpus.learn_frames()?;
+        corpus.learn_frames(threads)?;
         Ok(corpus)
     }
 

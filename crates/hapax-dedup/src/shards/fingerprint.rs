@@ -18,7 +18,7 @@ use crate::inputs::StreamName;
 use crate::job;
 use crate::key::with_key;
 use crate::options::Options;
-use crate::read::sign_batches;
+use crate::read::{Signed, sign_batches};
 use crate::signatures::checkpoint::Done;
 use crate::signatures::{Header, Inputs, ShardInputs, SignatureWriter};
 use crate::watch::{Stage, Watch};
@@ -122,11 +122,12 @@ fn write(
     let mut writer = SignatureWriter::create(&unfinished, &header)?;
     watch.stage(Stage::Reading);
     let (mut documents, mut passed_over) = (0, 0);
-    sign_batches(source, &StreamName::default(), options, None, &Done::default(), |decoded| {
-        if let Some((batch, records)) = decoded.checked(watch)? {
+    let (named, done) = ((source, &StreamName::default()), Done::default());
+    sign_batches(named, options, None, &done, true, |decoded| {
+        if let Some(Signed { batch, records, block }) = decoded.checked(watch)? {
             documents += batch.pages.len() as u64;
             passed_over += batch.counts.passed_over.values().sum::<u64>();
-            writer.batch(&batch)?;
+            block.as_ref().map_or(Ok(()), |block| writer.add(block))?;
             writer.records(&records)?;
         }
         if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }

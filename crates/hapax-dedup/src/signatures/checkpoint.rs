@@ -15,7 +15,7 @@ use std::path::Path;
 
 use hapax_corpus::{Batch, Source};
 
-use super::{Header, Inputs, SignatureBatch, SignatureReader, SignatureWriter};
+use super::{Block, Header, Inputs, SignatureBatch, SignatureReader, SignatureWriter};
 use crate::error::Error;
 use crate::options::Options;
 
@@ -71,8 +71,8 @@ impl Checkpoint {
         self.done.clone()
     }
 
-    pub(crate) fn add(&mut self, batch: &SignatureBatch) -> Result<(), Error> {
-        self.writer.batch(batch)?;
+    pub(crate) fn add(&mut self, batch: &Block) -> Result<(), Error> {
+        self.writer.add(batch)?;
         self.writer.flush()
     }
 }

@@ -68,6 +68,22 @@ impl Header {
     }
 }
 
+/// A batch as a file has it: who made the batch makes this, too, several threads at once.
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    checksum: [u8; CHECKSUM],
+}
+
+impl Block {
+    pub(crate) fn of(batch: &SignatureBatch) -> Self {
+        Self::around(batch.to_bytes())
+    }
+
+    fn around(bytes: Vec<u8>) -> Self {
+        Self { checksum: checksum(&bytes), bytes }
+    }
+}
+
 /// Writes batches one after the other.
 pub(crate) struct SignatureWriter {
     path: PathBuf,
@@ -81,7 +97,7 @@ impl SignatureWriter {
         let text = serde_json::to_vec(header).unwrap_or_default();
         writer.write(MAGIC)?;
         writer.write(&FORMAT.to_le_bytes())?;
-        writer.block(&text)?;
+        writer.add(&Block::around(text))?;
         Ok(writer)
     }
 
@@ -90,23 +106,19 @@ impl SignatureWriter {
         Self { path: path.to_owned(), file: BufWriter::new(file) }
     }
 
-    pub(crate) fn batch(&mut self, batch: &SignatureBatch) -> Result<(), Error> {
-        self.block(&batch.to_bytes())
-    }
-
     /// Of a shard, behind each batch.
     pub(crate) fn records(&mut self, records: &BatchRecords) -> Result<(), Error> {
-        self.block(&records.to_bytes())
+        self.add(&Block::around(records.to_bytes()))
     }
 
-    fn block(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, Block { bytes, checksum }: &Block) -> Result<(), Error> {
         let length = u32::try_from(bytes.len()).map_err(|_| Error::Signatures {
             path: self.path.clone(),
             what: "a batch of more than 4 GiB cannot be stored".to_owned(),
         })?;
         self.write(&length.to_le_bytes())?;
         self.write(bytes)?;
-        self.write(&checksum(bytes))
+        self.write(checksum)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {

@@ -21,6 +21,6 @@ mod inputs;
 mod records;
 
 pub(crate) use batch::{SignatureBatch, page_bytes, page_of_bytes};
-pub(crate) use file::{Header, ShardInputs, SignatureReader, SignatureWriter};
+pub(crate) use file::{Block, Header, ShardInputs, SignatureReader, SignatureWriter};
 pub(crate) use inputs::Inputs;
 pub(crate) use records::{BatchRecords, Passed};

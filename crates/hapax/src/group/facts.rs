@@ -102,20 +102,22 @@ impl PageFacts<'_> {
 /// [`id`](PageFacts::id). A page whose address has no host is a domain of its own. Domains are those of
 /// [`scope::domain`](super::scope::domain).
 pub fn note_domains(pages: &mut [PageFacts<'_>], set_of: impl Fn(usize) -> u32) {
+    // Numbers before names: most pages are told apart by their sets.
     let name = |page: usize| {
         let name = domain(pages[page].host()).to_ascii_lowercase();
         let alone = if name.is_empty() { page } else { usize::MAX };
-        (set_of(page), name, alone)
+        (set_of(page), alone, name)
     };
     let seen = |page: usize| (pages[page].first_seen.unwrap_or(u64::MAX), pages[page].id);
     let mut order: Vec<(_, _, usize)> =
         (0..pages.len()).map(|page| (name(page), seen(page), page)).collect();
     order.sort_unstable();
-    let mut domains: Vec<_> = order.chunk_by(|a, b| a.0 == b.0).collect();
-    domains.sort_by_key(|domain| domain[0].1);
+    let of_one_domain = order.chunk_by(|a, b| a.0 == b.0);
+    let mut domains: Vec<_> = of_one_domain.map(|domain| (domain[0].1, domain)).collect();
+    domains.sort_unstable_by_key(|(seen, _)| *seen);
     let mut places = Vec::with_capacity(pages.len());
-    for (place, equal) in (0u64..).zip(domains.chunk_by(|a, b| a[0].1 == b[0].1)) {
-        places.extend(equal.iter().flat_map(|it| it.iter()).map(|&(_, _, page)| (page, place)));
+    for (place, equal) in (0u64..).zip(domains.chunk_by(|a, b| a.0 == b.0)) {
+        places.extend(equal.iter().flat_map(|it| it.1).map(|&(_, _, page)| (page, place)));
     }
     for (page, place) in places {
         pages[page].domain_place = Some(place);

@@ -30,7 +30,8 @@ impl Tables {
             let path = folder.join(format!("{}.parquet", relation.name));
             let file = File::create(&path).map_err(|error| Failure::io("write", &path, error))?;
             let by = concat!("hapax ", env!("CARGO_PKG_VERSION"));
-            let table = Table::create(file, &schema(relation), Vec::new(), by, NonZeroUsize::MIN);
+            let table =
+                Table::create(file, &schema(relation), Vec::new(), &[], by, NonZeroUsize::MIN);
             Ok::<_, Failure>((table.map_err(|error| failed(&path, error))?, path))
         };
         Ok(Self { pages: table(&PAGES)?, duplicates: table(&DUPLICATES)? })
