@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_on_is_told_from_what_only_tests_use() {
+    fn what_is_distributed_is_distinguished_from_what_only_tests_use() {
         let built = Libraries::of(&metadata("MPL-2.0", Value::Null)).unwrap();
         assert_eq!((built.handed_on.len(), built.tools.len()), (2, 0));
         assert_eq!(built.refused(), ["alpha stands under `MPL-2.0`, which is not allowed"]);

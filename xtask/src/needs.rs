@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn anyone_else_is_told_the_exact_command_and_nothing_runs() {
+    fn anyone_else_gets_the_exact_command_and_nothing_runs() {
         let missing = needs(&["debian:chromium", "python:tests.txt"]);
         let Plan::Ask(what) = plan(&missing, Rights::User, Path::new("env")) else {
             panic!("would have run something");

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 #[test]
-fn a_small_graph_is_ranked_and_judged() {
+fn a_small_graph_is_ranked_and_checked() {
     let program = env!("CARGO_BIN_EXE_hapax-bench-search");
     let arguments = ["rank", "--pages", "500", "--links", "4000"];
     let done = Command::new(program).args(arguments).output().unwrap();

@@ -79,7 +79,7 @@ struct Load {
     answers: Vec<Answered>,
     seconds: f64,
     /// Answers that said: later, with the seconds to wait.
-    told_to_wait: u64,
+    delayed: u64,
 }
 
 impl Load {
@@ -177,10 +177,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "256 places for {all} connections: {} answers a second, p99 {:.0} ms, {} a second told to wait, each with Retry-After",
         (full.answers.len() as f64 / full.seconds).round(),
         full.of(Kind::Page).quantile(0.99),
-        (full.told_to_wait as f64 / full.seconds).round()
+        (full.delayed as f64 / full.seconds).round()
     );
     spread("of 256 places", &full.shares(options.crawlers));
-    ensure!(full.told_to_wait > 0, "nobody was told to wait");
+    ensure!(full.delayed > 0, "nobody was told to wait");
     Ok(())
 }
 
@@ -201,7 +201,7 @@ fn load(
     kind: impl Fn(u64) -> Kind,
 ) -> Result<Load> {
     let over = AtomicBool::new(false);
-    let told_to_wait = AtomicU64::new(0);
+    let delayed = AtomicU64::new(0);
     let made = requests(options, kind)?;
     let start = Instant::now();
     let mut seconds = 0.0;
@@ -210,7 +210,7 @@ fn load(
             let mut clients = Vec::new();
             for (crawler, count) in connections.iter().enumerate() {
                 for place in 0..*count {
-                    let (over, made, told) = (&over, &made, &told_to_wait);
+                    let (over, made, told) = (&over, &made, &delayed);
                     let first = (crawler * 64 + place) * 31;
                     let client = std::thread::Builder::new().stack_size(256 << 10);
                     clients.push(client.spawn_scoped(scope, move || {
@@ -227,7 +227,7 @@ fn load(
             }
             Ok(answers)
         })?;
-    Ok(Load { answers, seconds, told_to_wait: told_to_wait.into_inner() })
+    Ok(Load { answers, seconds, delayed: delayed.into_inner() })
 }
 
 /// A request without its token.
@@ -278,7 +278,7 @@ fn ask(
     first: usize,
     made: &[Made],
     over: &AtomicBool,
-    told_to_wait: &AtomicU64,
+    delayed: &AtomicU64,
 ) -> Result<Vec<Answered>> {
     let mut connection = Connection::open(address)?;
     let mut answers = Vec::new();
@@ -290,7 +290,7 @@ fn ask(
         let start = Instant::now();
         let mut status = connection.ask(&request)?;
         while matches!(status, 429 | 503) && !over.load(Ordering::Relaxed) {
-            told_to_wait.fetch_add(1, Ordering::Relaxed);
+            delayed.fetch_add(1, Ordering::Relaxed);
             let wait = connection.retry_after.context("told to wait without a time")?;
             std::thread::sleep(Duration::from_secs(wait));
             status = connection.ask(&request)?;

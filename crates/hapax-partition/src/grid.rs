@@ -337,7 +337,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_within_each_others_bounds_meet_on_a_machine(
+        fn pages_within_each_others_bounds_are_compared_on_a_machine(
             pages in (1usize..=3).prop_flat_map(pages),
             machines in 1u32..20,
             tau in 0.6f64..0.95,

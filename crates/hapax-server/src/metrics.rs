@@ -117,7 +117,7 @@ impl Default for Metrics {
         let help = "Groups by members: at least this many, fewer than twice as many";
         registry.register("groups_by_members", help, sizes.clone());
         let pages = Counter::default();
-        registry.register("pages_judged", "Pages observed or checked", pages.clone());
+        registry.register("pages_compared", "Pages observed or checked", pages.clone());
         let verdicts = Family::default();
         registry.register("verdicts", "Verdicts by kind", verdicts.clone());
         let tiers_shown = Family::default();

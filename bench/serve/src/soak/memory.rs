@@ -40,7 +40,7 @@ impl Memory {
     }
 
     /// A line about what came since the last one, with what the service says of its memory now.
-    pub(super) fn tell_minute(&mut self, written: u64, parts: &str) {
+    pub(super) fn print_minute(&mut self, written: u64, parts: &str) {
         let (mean, _) = line(&self.samples[self.told..]);
         self.told = self.samples.len();
         let Some(last) = self.samples.last() else { return };

@@ -218,7 +218,7 @@ fn supervise(
             if since_minute.elapsed() >= Duration::from_secs(60) {
                 since_minute = Instant::now();
                 let parts = parts(server.address).unwrap_or_default();
-                memory.tell_minute(shared.written.load(Ordering::Relaxed), &parts);
+                memory.print_minute(shared.written.load(Ordering::Relaxed), &parts);
             }
         }
         shared.set(None)?;

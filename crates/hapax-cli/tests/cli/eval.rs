@@ -22,7 +22,7 @@ fn run(json: &str) -> Value {
 }
 
 #[test]
-fn pairs_and_groups_are_judged() {
+fn pairs_and_groups_are_measured() {
     let folder = Folder::new();
     pages(&folder);
     let table = folder.output(&["eval", "in", "--truth", "pairs.tsv"]);

@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_grow_so_that_no_dense_cluster_meets_by_chance() {
+    fn keys_grow_so_that_no_dense_cluster_forms_by_chance() {
         let part_bits = |pages| part_bits(pages, MANY);
         assert_eq!([0, 1, MANY / 2, MANY].map(part_bits), [PART_BITS; 4]);
         assert_eq!(part_bits(MANY + 1), PART_BITS + 1);

@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whoever_goes_matches_one_that_stays_and_was_seen_beside_it(
+    fn a_removed_document_matches_a_kept_one_that_was_seen_with_it(
         engine in engines(),
         within in 0u8..4,
     ) {
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn of_two_identical_results_that_meet_one_goes(engine in engines()) {
+    fn of_two_identical_results_one_is_removed(engine in engines()) {
         // Identical fingerprints that share a word always lose all but one of their number.
         let outcome = parallel(&engine, &policy(0), 2);
         let gone: Vec<u64> = outcome.removed.iter().map(|it| it.mark.document.0).collect();

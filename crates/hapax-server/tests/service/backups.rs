@@ -160,7 +160,7 @@ fn events_are_shown_when_the_standby_has_them() {
 }
 
 #[test]
-fn a_follower_that_saw_what_was_lost_is_told_where_to_go_on() {
+fn a_follower_that_saw_what_was_lost_gets_the_number_to_continue_from() {
     let folder = tempfile::tempdir().unwrap();
     let primary = Running::over(&folder.path().join("primary"), "");
     add(&primary, 0..3);

@@ -182,7 +182,7 @@ fn a_name_that_cannot_be_resolved_is_reported_as_that() {
 }
 
 #[test]
-fn the_service_fetches_records_redirects_and_judges() {
+fn the_service_fetches_records_redirects_and_compares() {
     let words = text(1, 100);
     let site = Site::start(&[
         ("/old", redirect("/new")),

@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn any_range_is_read_or_refused_and_any_address_judged(text in "[0-9a-f:./]{0,24}", bits in any::<u128>()) {
+    fn any_range_is_read_or_refused_and_any_address_classified(text in "[0-9a-f:./]{0,24}", bits in any::<u128>()) {
         let range = text.parse::<Range>();
         let address = IpAddr::V6(bits.into());
         let _ = range.map(|range| range.contains(address));

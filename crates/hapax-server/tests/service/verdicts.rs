@@ -60,7 +60,7 @@ fn a_page_is_looked_up_scored_redirected_and_forgotten() {
 }
 
 #[test]
-fn pages_that_an_older_frame_judged_are_judged_again() {
+fn pages_compared_under_an_older_frame_are_compared_again() {
     let server = Running::start();
     let site = hapax_synth::TemplatedSite::new(7, "shop.test", 300, 10);
     let observed: Vec<Value> = (0..40)
@@ -84,7 +84,7 @@ fn pages_that_an_older_frame_judged_are_judged_again() {
 }
 
 #[test]
-fn a_ready_fingerprint_is_judged_like_its_text() {
+fn a_ready_fingerprint_is_compared_like_its_text() {
     let server = Running::start();
     let words = text(3, 120);
     let signature = fingerprinter().text(&words).unwrap();

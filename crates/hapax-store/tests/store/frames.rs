@@ -85,7 +85,7 @@ fn copies_of_a_product_go_and_the_answer_says_how_alike_own_texts_are() {
 }
 
 #[test]
-fn the_version_that_judged_a_page_is_recorded_and_follows_from_the_order_of_arrival() {
+fn the_version_a_page_was_compared_under_is_recorded_and_follows_from_the_order_of_arrival() {
     let mut site = TemplatedSite::new(5, "shop.test", 300, 20);
     site.frame_changes_every = 100;
     let versions = || {

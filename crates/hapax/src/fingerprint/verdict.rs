@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_judgement_follows_what_is_shared() {
+    fn the_sentence_follows_what_is_shared() {
         assert!(judgement(0.996, 1.0, "A", 5).contains("Near-duplicates: 99 %"));
         assert!(judgement(0.3, 0.95, "B", 5).starts_with("Nearly all of B (95 %)"));
         assert!(judgement(0.3, 0.95, "A", 5).starts_with("Nearly all of A"));

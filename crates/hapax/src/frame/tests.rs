@@ -147,7 +147,7 @@ fn own_texts_differ_when_both_say_something_else() {
 }
 
 #[test]
-fn own_texts_meet_in_buckets_if_they_are_alike() {
+fn similar_own_texts_share_a_bucket() {
     let (brass, copper) = (own("brass kettle 4711"), own("copper pot with lid 4712"));
     let meetings =
         |a: &OwnText, b: &OwnText| (0..40).filter(|it| a.bucket(*it) == b.bucket(*it)).count();
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_are_told_apart_as_one_by_one(block: [u8; 32], ascii: [bool; 32]) {
+    fn bytes_are_classified_as_one_by_one(block: [u8; 32], ascii: [bool; 32]) {
         let block = std::array::from_fn(|at| block[at] & if ascii[at] { 0x7f } else { 0xff });
         let (letters, others) = letters_and_others(&block);
         for (at, byte) in block.iter().enumerate() {

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn undeclared_bytes_are_judged_by_their_looks() {
+    fn undeclared_bytes_are_classified_by_their_first_bytes() {
         for (bytes, expected) in [
             (b"".as_slice(), "Text"),
             (b"  \n<!DOCTYPE html><p>x", "Html"),

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_asked_share_of_other_pairs_is_found_with_few_looks() {
+    fn the_asked_share_of_other_pairs_is_found_with_few_probes() {
         for asked in [0.8, 0.95, 0.98] {
             let recall = Recall::new(asked).unwrap();
             let model = WeakModel::learn(&pairs(8000, 1), three(), recall, LOAD).unwrap();

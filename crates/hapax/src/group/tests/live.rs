@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn with_repair_no_group_keeps_more_strangers_than_allowed(
+    fn with_repair_no_group_keeps_more_unlike_pages_than_allowed(
         steps in steps(12, 60),
         share in prop::sample::select(vec![0.0, 0.3, 0.5]),
     ) {

@@ -44,7 +44,7 @@ fn a_bad_list_names_the_word_and_the_way_out() {
 }
 
 #[test]
-fn each_rule_prefers_what_it_says_and_tells_why() {
+fn each_rule_prefers_what_it_says_and_gives_the_reason() {
     let at = |url: &'static str| PageFacts::at(url);
     let scored = |score| PageFacts { score, ..at("http://a/") };
     let fetched = |first_seen| PageFacts { first_seen, ..at("http://a/") };
