@@ -7,8 +7,8 @@
 //!
 //! The corpus is text of the synthetic web, 620 words a document, a fifth of them near-copies. Every number of
 //! threads must write the same bytes. After the timed runs, one of each number of threads is watched from outside
-//! ([`busy`]). Serial are the seconds in which at most one thread of two was busy, as a share of the time of one
-//! thread; 2 T2 less the CPU seconds of that run, the time in which one of two cores worked, is the cross-check.
+//! ([`busy`]). Serial are the CPU seconds of moments in which at most one thread of two was busy, as a share of the
+//! time of one thread, also right on a machine that others use; on idle cores, 2 T2 less the CPU seconds of that run is the cross-check.
 //!
 //! What one thread does while others work, such as taking results in order, is not serial with two threads and may be
 //! the limit with many: the CPU seconds of the first thread say how much that is.
@@ -106,7 +106,7 @@ const STAGES: [&str; 4] = ["reading", "deciding", "writing", "whole"];
 struct Measured {
     threads: usize,
     run: Run,
-    /// From the start of the process to its end.
+    /// Seconds from the start of the process to its end.
     process: f64,
     watched: Vec<(&'static str, Stretch)>,
 }
@@ -291,6 +291,7 @@ fn print_watched(all: &[Measured]) {
         "stage",
         "seconds",
         "at most one busy, s",
+        "at most one busy, CPU s",
         "none busy, s",
         "threads waited, s",
         "waits",
@@ -304,6 +305,7 @@ fn print_watched(all: &[Measured]) {
                 (*stage).to_owned(),
                 format!("{:.3}", it.seconds),
                 format!("{:.3}", it.alone),
+                format!("{:.3}", it.alone_cpu),
                 format!("{:.3}", it.idle),
                 format!("{:.3}", it.missing),
                 it.waits.to_string(),
@@ -342,13 +344,14 @@ fn print_bandwidth(all: &[Measured], bytes: &Bytes) {
 fn print_serial(all: &[Measured]) {
     let of = |wanted| all.iter().find(|it| it.threads == wanted);
     let (Some(one), Some(two)) = (of(1), of(2)) else { return };
+    let cpu = one.run.stages()[3].1;
     let share = |seconds: f64| {
         let seconds = seconds.max(0.0);
-        format!("{seconds:.3} s, {:.1} %", 100.0 * seconds / one.process)
+        format!("{seconds:.3} s, {:.1} %", 100.0 * seconds / cpu)
     };
-    println!("\nSerial with two threads, as a share of the {:.2} s of one:\n", one.process);
+    println!("\nSerial with two threads, as a share of the {cpu:.2} CPU s of one:\n");
     for (stage, seen) in &two.watched {
-        println!("- serial, {stage}: {}", share(seen.alone));
+        println!("- serial, {stage}: {}", share(seen.alone_cpu));
     }
     for (stage, (wall, cpu)) in STAGES.iter().zip(two.run.stages()) {
         println!("- one core idle, {stage}: {}", share(2.0 * wall - cpu));
