@@ -115,7 +115,11 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
         match guard.class {
             RequestClass::Probe => next.run(request).await,
             RequestClass::Plain | RequestClass::Stream => {
-                service.beginning.begin(next.run(request)).await
+                let places = match guard.scope {
+                    Scope::Open | Scope::Read => &service.reads,
+                    Scope::Write => &service.writes,
+                };
+                places.begin(next.run(request)).await
             }
         }
     };

@@ -84,8 +84,9 @@ pub struct Service {
     /// Pages fetched at once; more wait, and clients take turns.
     pub(crate) fetches: Arc<Turns>,
     working: Arc<Turns>,
-    /// For the beginnings of requests.
-    pub(crate) beginning: Arc<Turns>,
+    /// For the beginnings of requests that read, which do not wait behind those that write, and of these.
+    pub(crate) reads: Arc<Turns>,
+    pub(crate) writes: Arc<Turns>,
     large: Large,
     spare: Mutex<Vec<Fingerprinter>>,
     first: Fingerprinter,
@@ -205,7 +206,8 @@ impl Service {
             standbys: Standbys::default(),
             fetches: Turns::new(FETCHES),
             working: Turns::new(cores.max(2)),
-            beginning: Turns::new(cores * BEGINNINGS),
+            reads: Turns::new(cores * BEGINNINGS),
+            writes: Turns::new(cores * BEGINNINGS),
             large: Large::new(cores.max(2) - 1, config.limits.body_bytes),
             spare: Mutex::default(),
             first: fingerprinter.with_key(repository.key()),
