@@ -86,7 +86,7 @@ pub(crate) fn watch(child: &mut Child) -> anyhow::Result<(ExitStatus, Looks)> {
             ended_cpu += seen.map_or(0.0, |it| it.cpu);
         }
         let mut busy = 0;
-        let counts = looks.len() % LOOKS_A_COUNT == 0;
+        let counts = looks.len().is_multiple_of(LOOKS_A_COUNT);
         for number in present {
             let opened = threads.entry(number).or_insert_with(|| Seen::open(&tasks, number));
             let Some(seen) = opened else { continue };
