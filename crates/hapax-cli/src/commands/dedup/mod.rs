@@ -166,7 +166,7 @@ pub(crate) struct Arguments {
     main_content: bool,
 
     /// Write kept documents as jsonl, jsonl.gz, jsonl.zst, parquet, warc, warc.gz or warc.zst
-    /// [default: as they were read]
+    /// [default: that of the inputs; gzip for bzip2 and xz]
     #[arg(long, value_name = "FORMAT")]
     format: Option<KeptFormat>,
 
