@@ -186,8 +186,7 @@ fn clippy(workspace: &Workspace) -> Result<Tally> {
 
 /// Programs that measure or attack and hold no test of their own. `clippy` checks them; building
 /// each twice, as a program and as a test, would prove nothing more.
-const UNTESTED: [&str; 9] = [
-    "hapax-bench",
+const UNTESTED: [&str; 8] = [
     "hapax-bench-fingerprint",
     "hapax-bench-group",
     "hapax-bench-join",
