@@ -3,7 +3,7 @@
 //! Every two milliseconds the state of each thread is read from `/proc`. A thread that runs or waits for a core is
 //! *busy*; one that waits for a lock, for results or for another thread is not. Unlike a difference of times this is the
 //! serial share itself. Other processes and a host that takes cores away make a stretch longer, but no thread less busy;
-//! what was worked in it is told by CPU seconds.
+//! CPU seconds say how much was worked in it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

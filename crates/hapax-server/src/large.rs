@@ -1,8 +1,8 @@
-//! Large pages: few at once, and never more bytes of them than one body may have.
+//! Limits how many large pages are read at once, and how many bytes they have together.
 //!
-//! To read a page takes up to twenty times its bytes for a moment. So that many cores do not read as many pages of the
-//! longest kind, all large pages that are read at the same time have together at most the bytes of the longest one. Small
-//! pages do not wait behind them: one place for work is not theirs. Clients take turns.
+//! Reading a page takes up to twenty times its bytes for a moment, so all large pages that are read at the same time have
+//! together at most the bytes of the longest allowed page. Small pages do not wait behind them: one concurrency slot is kept
+//! free of large pages. Clients take turns.
 
 use crate::turns::{Turn, Turns};
 use std::sync::Arc;
