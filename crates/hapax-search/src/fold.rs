@@ -160,7 +160,7 @@ fn confirm(facts: &[&DocumentFacts], pair: &Proposal, policy: &Policy) -> Option
     };
     // Queries have bounds of their own; whoever proposed the pair has applied the right one.
     let policy = policy.similarity(MaxDistance::new(distance)?);
-    let likeness = policy.judge(u32::from(distance), sketches);
+    let likeness = policy.compare_signatures(u32::from(distance), sketches);
     let similarity = likeness.similarity;
     likeness.matches().then_some(NearPair { a, b, distance, similarity })
 }
