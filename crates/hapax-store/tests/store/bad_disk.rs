@@ -220,9 +220,9 @@ fn an_index_that_cannot_be_written_or_read_is_rebuilt() {
     for access in [Access::Write(0), Access::Sync, Access::Rename, Access::Read] {
         let folder = tempfile::tempdir().unwrap();
         drop(Repository::create(folder.path(), settings()).unwrap());
-        let ill: Arc<dyn Disk> = Arc::new(NoIndex(access));
+        let faulty: Arc<dyn Disk> = Arc::new(NoIndex(access));
         for round in 0..2 {
-            let store = Repository::open_on(folder.path(), None, ill.clone()).unwrap();
+            let store = Repository::open_on(folder.path(), None, faulty.clone()).unwrap();
             let read = access != Access::Read && round == 0;
             assert_eq!(*store.index_origin() == IndexOrigin::File, read, "{access:?}");
             store.observe(page(&url(round), 3)).unwrap();
