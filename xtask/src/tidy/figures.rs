@@ -1,9 +1,9 @@
-//! Checks that a measured figure in prose is the one in its record.
+//! Checks that measured figures in prose equal those in their records.
 //!
 //! A comment in Markdown after a figure names a file; words of the line above the table; the row, by one cell or
-//! several joined by ` & `; the column, with ` / N` for the N-th part. The last number before the comment must be
-//! the cell's, rounded to the digits that prose has; before `%`, a hundred times it. Does not know whether the
-//! record is the latest, or whether it measured what prose says.
+//! several joined by ` & `; the column, with ` / N` for the N-th part. The last number before the comment must equal
+//! the cell, rounded to the precision in prose; before `%`, it is a hundred times the cell. Does not check whether
+//! the record is the latest, or whether it measured what the prose says.
 //!
 //! ```text
 //! rensa takes 4.7 <!-- record: bench/records/D/compare.md; Cleaning; rensa 0.5.0; times ours --> times as long
@@ -15,7 +15,7 @@ use super::{Finding, Tree};
 const OPEN: &str = "<!-- record:";
 const CLOSE: &str = "-->";
 
-/// All figures in one Markdown file that are not their record's.
+/// All figures in one Markdown file that differ from their records.
 pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
     marked(path, text, OPEN, |line, start| check_mark(line, start, tree))
 }
@@ -37,7 +37,7 @@ fn check_mark(line: &str, start: usize, tree: &Tree) -> Result<(), String> {
         .ok_or_else(|| format!("{file} has no {column} of {row} below {section}"))?;
     let measured = numbers(cell).next().and_then(|number| number.parse::<f64>().ok());
     let measured = measured.ok_or_else(|| format!("{cell} in {file} is not a number"))? / divisor;
-    // What stands before an earlier mark belongs to that one.
+    // Text before an earlier mark belongs to that one.
     let before = line[..start].rsplit(CLOSE).next().unwrap_or_default();
     let Some(stated) = numbers(before).last() else {
         return Err(format!("no figure stands before the mark of {row}"));
@@ -58,7 +58,7 @@ fn cell<'r>(record: &'r str, section: &str, row: &str, column: &str) -> Option<&
     let below = record.lines().skip_while(|line| !line.contains(section)).skip(1);
     for line in below {
         let cells: Vec<&str> = line.trim().split('|').map(plain).collect();
-        // Some tables are framed: `+---+` is between their rows.
+        // Some tables have frames with `+---+` between their rows.
         if !line.trim().starts_with(['|', '+']) {
             place = None;
         } else if let Some(at) = cells.iter().position(|cell| *cell == column) {
@@ -76,7 +76,7 @@ fn plain(cell: &str) -> &str {
     cell.trim().trim_matches('*')
 }
 
-/// The numbers of a text, without the commas between their groups.
+/// The numbers of a text, without group separators.
 fn numbers(text: &str) -> impl Iterator<Item = String> {
     let in_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
     text.split(move |c| !in_number(c))
@@ -93,13 +93,13 @@ mod tests {
         | **hapax** | a | **1,480,000** | 0.9992 |\n+-----+\n\
         | rensa 0.5.0 | a | 7.04 | 0.9754 |\n";
 
-    fn said(prose: &str) -> Vec<String> {
+    fn found_in(prose: &str) -> Vec<String> {
         let tree = Tree::new([("r.md".to_owned(), Some(RECORD.to_owned()))]);
         check("README.md", prose, &tree).into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]
-    fn a_figure_of_the_record_is_fine_in_as_many_digits_as_prose_has() {
+    fn a_figure_of_the_record_is_accepted_with_the_digits_in_prose() {
         for right in [
             "7 <!-- record: r.md; Cleaning; rensa 0.5.0; s --> seconds",
             "7.0 s <!-- record: r.md; Cleaning; a & rensa 0.5.0; s -->",
@@ -108,12 +108,12 @@ mod tests {
             "1.5 M <!-- record: r.md; Cleaning; hapax; s / 1000000 -->",
             "`1 <!-- record: nowhere -->`",
         ] {
-            assert_eq!(said(right), Vec::<String>::new(), "{right}");
+            assert_eq!(found_in(right), Vec::<String>::new(), "{right}");
         }
     }
 
     #[test]
-    fn a_figure_that_differs_or_has_no_place_is_found() {
+    fn a_figure_that_differs_or_has_no_cell_is_found() {
         for (wrong, words) in [
             ("8 <!-- record: r.md; Cleaning; rensa 0.5.0; s -->", "states 8"),
             ("99.8 % <!-- record: r.md; Cleaning; hapax; right -->", "states 99.8"),
@@ -124,7 +124,7 @@ mod tests {
             ("it <!-- record: r.md; Cleaning; hapax; s -->", "no figure"),
             ("1 <!-- record: r.md; Cleaning; hapax; tool -->", "not a number"),
         ] {
-            let found = said(wrong);
+            let found = found_in(wrong);
             assert!(found.len() == 1 && found[0].contains(words), "{wrong}: {found:?}");
         }
     }
