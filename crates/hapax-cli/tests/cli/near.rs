@@ -4,7 +4,7 @@ use crate::folder::{ARTICLE, Folder, stderr};
 use serde_json::Value;
 
 /// Fingerprints around a few centres, so that there are matches.
-fn neighbours(count: u64, seed: u64) -> Vec<u64> {
+pub(crate) fn neighbours(count: u64, seed: u64) -> Vec<u64> {
     let mut state = seed | 1;
     let mut next = move || {
         state ^= state << 13;

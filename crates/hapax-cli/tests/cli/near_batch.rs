@@ -1,24 +1,8 @@
 //! Batches of queries against a collection, to which they are appended.
 
 use crate::folder::{ARTICLE, Folder, stderr};
+use crate::near::neighbours;
 use serde_json::Value;
-
-/// Fingerprints around a few centres, so that there are matches.
-fn neighbours(count: u64, seed: u64) -> Vec<u64> {
-    let mut state = seed | 1;
-    let mut next = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    };
-    (0..count)
-        .map(|_| {
-            let centre = (next() % 200).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            (0..next() % 6).fold(centre, |bits, _| bits ^ (1 << (next() % 64)))
-        })
-        .collect()
-}
 
 fn named(prefix: &str, fingerprints: &[u64]) -> String {
     let line = |(i, bits): (usize, &u64)| format!("{bits:016x}  {prefix}{i}\n");

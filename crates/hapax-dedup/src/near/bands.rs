@@ -176,6 +176,24 @@ mod tests {
         (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ mixed >> 32
     }
 
+    fn push(pages: &mut Pages, page: u32, sketch: Sketch) {
+        pages.push(&NewPage {
+            id: page.to_string(),
+            url: String::new(),
+            canonical: None,
+            content: ContentHash::of(&page.to_string()),
+            status: Status::Comparable,
+            fingerprint: Fingerprint::from_bits(0),
+            sketch,
+            short: None,
+            score: None,
+            fetched: None,
+            words: 100,
+            scope: ScopeKey::ALL,
+            alone: false,
+        });
+    }
+
     /// Pages in pairs; the sketches of each pair differ in `differing` of 1,024 bits.
     fn in_pairs(count: u32, differing: u64) -> Pages {
         let mut pages = Pages::default();
@@ -195,21 +213,7 @@ mod tests {
                     bytes[bit as usize / 8] ^= 1 << (bit % 8);
                 }
             }
-            pages.push(&NewPage {
-                id: page.to_string(),
-                url: String::new(),
-                canonical: None,
-                content: ContentHash::of(&page.to_string()),
-                status: Status::Comparable,
-                fingerprint: Fingerprint::from_bits(0),
-                sketch: Sketch::from_bytes(&bytes),
-                short: None,
-                score: None,
-                fetched: None,
-                words: 100,
-                scope: ScopeKey::ALL,
-                alone: false,
-            });
+            push(&mut pages, page, Sketch::from_bytes(&bytes));
         }
         pages
     }
@@ -249,21 +253,7 @@ mod tests {
         let sketch = *one.sketch(0);
         let mut pages = Pages::default();
         for page in 0..2000u32 {
-            pages.push(&NewPage {
-                id: page.to_string(),
-                url: String::new(),
-                canonical: None,
-                content: ContentHash::of(&page.to_string()),
-                status: Status::Comparable,
-                fingerprint: Fingerprint::from_bits(0),
-                sketch,
-                short: None,
-                score: None,
-                fetched: None,
-                words: 100,
-                scope: ScopeKey::ALL,
-                alone: false,
-            });
+            push(&mut pages, page, sketch);
         }
         assert!(found(&pages).len() <= 2000 * SOME);
     }

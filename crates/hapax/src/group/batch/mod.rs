@@ -9,11 +9,10 @@
 //!   stars        (1)--- 4    (2)--- 5    (3)       1 takes 4; 2 takes 5; 3 is alone
 //! ```
 //!
-//! Guarantees: every page is a winner, matches its winner directly, has the winner's content, or redirects to
-//! such a page. Winners rank above all members, and no two winners match. The result depends on the set of
-//! pages and pairs only. O(pages log pages + pairs) time, linear memory. Does not compare pages: a missing pair
-//! is not a match. Source: Zhu et al. 2012, 5 and 5.2; here every group is repaired, not only those with many
-//! failing members.
+//! Guarantees: every page is a winner, matches its winner directly, has the winner's content, or redirects to such a
+//! page. Winners rank above all members, and no two winners match. The result depends on the set of pages and pairs
+//! only. O(pages log pages + pairs) time, linear memory. A missing pair is not a match. Source: Zhu et al. 2012, 5 and
+//! 5.2; here every group is repaired.
 
 mod nodes;
 mod ranking;

@@ -113,11 +113,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         let Some(PageRecord::Content { check, .. }) = self.state.page(page)? else { return Ok(()) };
         let mut record = self.group(group, page)?;
         self.drop_check(check, &mut record);
-        record.checked += 1;
-        record.failing += u32::from(!likeness.matches());
-        record.radius = record.radius.max(likeness.distance.min(FARTHEST));
-        let term = record.term;
-        let check = if likeness.matches() { Check::Matches(term) } else { Check::Fails(term) };
+        let check = record.add_check(likeness);
         self.state.put_page(page, Some(PageRecord::Content { group, check }))?;
         Ok(self.state.put_group(group, Some(record))?)
     }

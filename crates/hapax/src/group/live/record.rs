@@ -3,6 +3,7 @@
 //! These are engine types, not a file format; a store encodes them in its own format. All are small and `Copy`;
 //! the whole state is one record per page and one per group, and nothing per pair.
 
+use super::Likeness;
 use std::fmt;
 
 /// A page, by the number that the caller assigned. Dense numbers keep the in-memory state small.
@@ -98,6 +99,14 @@ impl GroupRecord {
     /// A group of one.
     pub const fn alone(page: PageId) -> Self {
         Self { winner: page, members: 1, checked: 0, failing: 0, term: 1, radius: 0 }
+    }
+
+    /// Counts a comparison of a member with the winner; returns the check to store with the member.
+    pub(super) fn add_check(&mut self, likeness: &Likeness) -> Check {
+        self.checked += 1;
+        self.failing += u32::from(!likeness.matches());
+        self.radius = self.radius.max(likeness.distance.min(FARTHEST));
+        if likeness.matches() { Check::Matches(self.term) } else { Check::Fails(self.term) }
     }
 
     /// Upper bound of the distance between two members. Does not shrink when members leave, until

@@ -42,11 +42,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
                 continue;
             }
             let likeness = self.compare(page, record.winner)?;
-            record.checked += 1;
-            record.failing += u32::from(!likeness.matches());
-            record.radius = record.radius.max(likeness.distance.min(FARTHEST));
-            let term = record.term;
-            let check = if likeness.matches() { Check::Matches(term) } else { Check::Fails(term) };
+            let check = record.add_check(&likeness);
             self.state.put_page(page, Some(PageRecord::Content { group, check }))?;
         }
         Ok(self.state.put_group(group, Some(record))?)
