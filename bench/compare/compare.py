@@ -1,9 +1,9 @@
-"""Hapax beside its peers: one run, one record. Started by `cargo xtask compare`, which builds what it needs.
+"""Hapax compared with its peers: one run, one record. Started by `cargo xtask compare`, which builds what it needs.
 
     python3 bench/compare/compare.py --target target --out FOLDER [--full] [--data SET]... [FAMILY]...
 
-Writes `compare.json` and `compare.md` to the folder. Quick takes the bundled examples and 100,000 fingerprints; full takes the
-sets given with --data, too (bench/compare/sets.py says what a set is), and up to 10 million fingerprints.
+Writes `compare.json` and `compare.md` to the folder. A quick run uses the bundled examples and 100,000 fingerprints; a full run also
+the sets given with --data (defined in bench/compare/sets.py) and up to 10 million fingerprints.
 """
 
 import argparse
@@ -16,14 +16,14 @@ import subprocess
 import sys
 
 import families
-import judge
+import score
 import record
 import sets
 from contender import Contender, Ground, log
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-FAMILIES = ["fingerprint", "near", "dedup", "purify"]
-# Fingerprints stored, bits, queries of the quick, queries of all: what is judged.
+FAMILIES = ["fingerprint", "near", "dedup", "extract"]
+# Stored fingerprints, distance in bits, queries of fast contenders, queries of all (the scored ones).
 NEAR_QUICK = [(100_000, 3, 100_000, 1000), (100_000, 6, 20_000, 1000)]
 NEAR_FULL = [*NEAR_QUICK, (1_000_000, 3, 1_000_000, 1000), (1_000_000, 6, 100_000, 500),
              (10_000_000, 3, 1_000_000, 500), (10_000_000, 6, 100_000, 200)]
@@ -81,21 +81,21 @@ def main():
         reference["reference"] = True
         made |= {"command": spelled(given), "load": os.getloadavg()[1]}
         run["tables"].append(made)
-        # Hours may follow: what is measured is kept.
+        # The rest may take hours, so results are written after every table.
         write(given.out, run)
     print(record.readme_table(run["tables"]))
     log(f"{given.out / 'compare.md'}")
 
 
 def measured(ground, given, chosen):
-    """One table after the other."""
+    """Yields the tables in order."""
     page_sets = []
     if set(chosen) - {"near"}:
         page_sets = [examples(ground), *(sets.read(folder, ground.scratch) for folder in given.data)]
     for pages in page_sets:
-        alike = sum(similarity >= judge.ALIKE for *_, similarity in pages.pairs)
+        alike = sum(similarity >= score.ALIKE for *_, similarity in pages.pairs)
         log(f"{pages.name}: {len(pages.ids):,} pages, {len(pages.pairs):,} known pairs, {alike:,} near-duplicates")
-    judged = [pages for pages in page_sets if judge.enough(pages.pairs)]
+    scored = [pages for pages in page_sets if score.enough(pages.pairs)]
     for family in chosen:
         if family == "near":
             for count, within, asked, known in NEAR_FULL if given.full else NEAR_QUICK:
@@ -103,19 +103,19 @@ def measured(ground, given, chosen):
                     continue
                 log(f"near: {count:,} within {within}")
                 made = families.near(ground, count, within, asked, known, given.rounds)
-                # The largest that everyone bears.
+                # The largest size that all contenders can handle.
                 yield made | {"in_readme": count == (1_000_000 if given.full else 100_000)}
         else:
             compare = getattr(families, family)
-            for pages in page_sets if family == "purify" else judged:
+            for pages in page_sets if family == "extract" else scored:
                 log(f"{family}: {pages.name}")
                 made = compare(ground, pages, given.rounds)
-                # The largest with known pairs; of texts also those whose articles are known.
-                yield made | {"in_readme": pages is judged[-1] or family == "purify" and bool(pages.articles)}
+                # The largest set with known pairs; for texts also sets with known articles.
+                yield made | {"in_readme": pages is scored[-1] or family == "extract" and bool(pages.articles)}
 
 
 def spelled(given):
-    """The command as a person would type it, without where sets lie."""
+    """The command as typed by a user, without the folders of sets."""
     words = ["cargo xtask compare", "--full" if given.full else "--quick"]
     words += [f"--data {folder.name}" for folder in given.data]
     words += [f"--fingerprints {count}" for count in given.fingerprints or []]
@@ -124,7 +124,7 @@ def spelled(given):
 
 
 def write(folder, run):
-    """The run as data and as tables; what was not measured again stays as it was on that day."""
+    """Writes the run as JSON and Markdown; keeps tables of the same day that were not measured again."""
     path = folder / "compare.json"
     if path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))

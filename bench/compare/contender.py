@@ -1,8 +1,8 @@
-"""One tool, run in a process of its own: what it measured, and what was seen of it from outside.
+"""Runs each tool in its own process and measures it from inside and outside.
 
-Peers from PyPI are each installed into a folder of their own, because what one needs another may not bear; the interpreter
-is that of one virtual environment. Peers from crates.io and Hapax itself are in the program `hapax-compare`. All lie under
-the target folder. A contender that cannot be installed, fails or takes too long is an answer, too: why.
+Peers from PyPI are each installed into a separate folder, because their dependencies may conflict; they share the interpreter
+of one virtual environment. Peers from crates.io and Hapax itself are in the program `hapax-compare`. All files are under the
+target folder. If a contender cannot be installed, fails or takes too long, the reason is reported instead of a result.
 """
 
 import atexit
@@ -21,19 +21,19 @@ import releases
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-# Limits are of CPU time, which a busy machine does not change; by the clock, so many times as much.
+# Limits apply to CPU time, which does not depend on load. The wall-clock limit is this many times as long.
 PATIENCE = 20
-# Who takes so many times as long as we do runs once.
+# A contender that takes this many times as long as ours runs only once.
 ENOUGH = 20
 
 
 class Failed(Exception):
-    """Why there is no row."""
+    """The reason for a missing result."""
 
 
 @dataclasses.dataclass
 class Seen:
-    """One run: what the contender said, and seconds and memory from outside."""
+    """One run: the contender's report, and time and memory measured from outside."""
 
     report: dict
     wall: float
@@ -43,28 +43,28 @@ class Seen:
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """A tool and how it is set. Without packages it is compiled into `hapax-compare`."""
+    """A tool with its settings. Without packages it is compiled into `hapax-compare`."""
 
     name: str
     tool: str
     packages: tuple = ()
     options: dict = dataclasses.field(default_factory=dict)
-    # At most so many documents or fingerprints, and what ends beyond.
+    # Maximum number of documents or fingerprints, and the reason for it.
     most: int = 1 << 62
     beyond: str = ""
     ours: bool = False
-    # Why it is left out of a quick run, if it is.
+    # Reason to skip it in a quick run; empty to run it.
     heavy: str = ""
 
 
 class Ground:
-    """Where contenders are installed and started."""
+    """Installs and starts contenders."""
 
     def __init__(self, target, seconds, full=False):
         self.full = full
         self.target = pathlib.Path(target)
         self.folder = self.target / "compare"
-        # Its own, so that families can be measured at the same time.
+        # A separate folder, so that families can be measured at the same time.
         self.scratch = self.folder / f"scratch-{os.getpid()}"
         self.scratch.mkdir(parents=True)
         atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
@@ -81,7 +81,7 @@ class Ground:
         return python
 
     def installed(self, packages):
-        """The folder that holds the packages, installed on first use."""
+        """The folder of the packages, which are installed on first use."""
         name = packages[0].split("==")[0]
         if packages in self.broken:
             raise Failed(self.broken[packages])
@@ -108,7 +108,7 @@ class Ground:
         return self.watched([self.program, json.dumps(job, default=str)])
 
     def watched(self, command, environment=None, answers=True):
-        """Runs a command; the last line it prints is its report."""
+        """Runs a command; its report is the last line that it prints."""
         settings = {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", **(environment or {})}
         cost = self.scratch / "cost.json"
         cost.unlink(missing_ok=True)
@@ -137,20 +137,20 @@ class Ground:
         return Seen(report, used["wall"], used["cpu"], used["peak"])
 
     def version(self, contender):
-        """The peer's pinned release; ours has none."""
+        """The peer's pinned release; empty for ours."""
         if contender.packages:
             return contender.packages[0].split("==")[1]
         return releases.CRATES.get(contender.name.split()[0], "")
 
 
-def in_turn(ground, contenders, rounds, run, size):
-    """Every contender `rounds` times, in turn, so that a busy machine is busy for all.
+def alternating(ground, contenders, rounds, run, size):
+    """Runs every contender `rounds` times, alternating, so that load of the machine affects all alike.
 
-    The run in the middle counts: the clock of a process errs in both directions. What took `ENOUGH` times as long as ours
-    is not made to do it again. Gives contender and what was seen, or why nothing was.
+    The median run counts, because CPU times vary in both directions. Contenders that take `ENOUGH` times as long as ours are
+    not repeated. Returns each contender with its run, or with the reason for its failure.
     """
     runs, failed_ones, quickest = collections.defaultdict(list), {}, None
-    for turn in range(rounds):
+    for number in range(rounds):
         for contender in contenders:
             before = runs[contender.name]
             if contender.name in failed_ones or (before and quickest and before[0].cpu > ENOUGH * quickest):
@@ -174,7 +174,7 @@ def in_turn(ground, contenders, rounds, run, size):
 
 
 def middle(runs):
-    """The run in the middle by its time; of two the slower one. Memory is the most of all."""
+    """The median run by time; the slower of two. Memory is the maximum of all runs."""
     ordered = sorted(runs, key=lambda it: it.report.get("seconds") or it.cpu)
     return dataclasses.replace(ordered[len(ordered) // 2], peak=max(it.peak for it in runs))
 

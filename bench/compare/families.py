@@ -1,20 +1,20 @@
-"""The four comparisons: who takes part, on what, and how the answers are judged.
+"""The four comparisons: contenders, inputs, and scores.
 
-A family gives tables: a title, a sentence on the work, and one row a contender. The first of ours is what ratios are of.
+A family gives tables: a title, a sentence on the work, and one row per contender. Ratios are relative to the first of ours.
 """
 
 import json
 import random
 import shutil
 
-import judge
+import score
 import releases
 import sets
-from contender import Contender, Failed, Seen, in_turn, log
+from contender import Contender, Failed, Seen, alternating, log
 
 
 def row(contender, seen, ground):
-    """What every row has."""
+    """The fields of every row."""
     base = {"tool": contender.name, "release": ground.version(contender), "ours": contender.ours}
     if isinstance(seen, Failed):
         return {**base, "why_not": str(seen)}
@@ -22,7 +22,7 @@ def row(contender, seen, ground):
 
 
 def ratios(rows, key):
-    """How many times ours each row took."""
+    """Adds the ratio of each row to our first one."""
     ours = next((it[key] for it in rows if it["ours"] and key in it), None)
     for it in rows:
         if key in it and ours:
@@ -30,7 +30,7 @@ def ratios(rows, key):
 
 
 def fingerprint(ground, pages, rounds):
-    """Texts to fingerprints, judged by how well they tell near-duplicate pairs from others."""
+    """Texts to fingerprints, scored by the separation of near-duplicate pairs from others."""
     contenders = [
         Contender("hapax, bits", "hapax-bits", ours=True),
         Contender("hapax, sketch", "hapax-sketch", ours=True),
@@ -42,32 +42,32 @@ def fingerprint(ground, pages, rounds):
         Contender("simhash, text", "simhash-text", releases.SIMHASH),
     ]
     texts, pairs, out = (ground.scratch / name for name in ("texts.jsonl", "pairs.json", "likeness.json"))
-    body = Contender("hapax", "purify", options={"main_content": False})
-    ground.run(body, "purify", {"pages": pages.path, "out": texts})
+    body = Contender("hapax", "extract", options={"main_content": False})
+    ground.run(body, "extract", {"pages": pages.path, "out": texts})
     pairs.write_text(json.dumps([(a, b) for a, b, _ in pages.pairs]))
-    verdicts = {}
+    scores = {}
 
     def run(contender):
         seen = ground.run(contender, "fingerprint", {"texts": texts, "pairs": pairs, "out": out})
-        verdicts[contender.name] = judge.separation(json.loads(out.read_text()), pages.pairs)
+        scores[contender.name] = score.separation(json.loads(out.read_text()), pages.pairs)
         return seen
 
-    rows = item_by_item(ground, in_turn(ground, contenders, rounds, run, len(pages.ids)), verdicts)
-    judged = next((it for it in rows if "pairs" in it), {"pairs": 0, "alike": 0})
-    work = (f"{len(pages.ids):,} texts of {pages.name} in memory, one thread; {judged['pairs']:,} pairs judged, "
-            f"{judged['alike']:,} of them near-duplicates")
+    rows = item_by_item(ground, alternating(ground, contenders, rounds, run, len(pages.ids)), scores)
+    scored = next((it for it in rows if "pairs" in it), {"pairs": 0, "alike": 0})
+    work = (f"{len(pages.ids):,} texts of {pages.name} in memory, one thread; {scored['pairs']:,} pairs scored, "
+            f"{scored['alike']:,} of them near-duplicates")
     return {"family": "fingerprint", "size": len(pages.ids), "title": f"Fingerprints of {pages.name}", "work": work, "rows": rows}
 
 
-def item_by_item(ground, turns, verdicts):
-    """Rows of contenders that work on one item after the other, with what their answers are worth."""
+def item_by_item(ground, runs, scores):
+    """Rows of contenders that process one item at a time, with their scores."""
     rows = []
-    for contender, seen in turns:
+    for contender, seen in runs:
         made = row(contender, seen, ground)
         if isinstance(seen, Seen):
             count = seen.report["items"]
             made |= {"items": count, "seconds_each": seen.report["seconds"] / count,
-                     "bytes_each": seen.report["bytes"] / count, **verdicts[contender.name]}
+                     "bytes_each": seen.report["bytes"] / count, **scores[contender.name]}
         rows.append(made)
     ratios(rows, "seconds_each")
     return rows
@@ -92,7 +92,7 @@ def planted(count, queries, within, seed, scratch):
 
 
 def near_contenders(count, within):
-    """Everyone, with the settings that were quickest at this size and bound."""
+    """All contenders, with the fastest settings for this size and bound."""
     bits = max(12, min(24, count.bit_length() - 1))
     multi = [
         # Of four blocks of 16 bits one has at most k / 4 flips; of three of 21 bits, k / 3.
@@ -113,38 +113,38 @@ def near_contenders(count, within):
     ]
 
 
-def near(ground, count, within, asked, judged, rounds):
-    """Everything within so many bits, judged by a plain loop over all of them."""
+def near(ground, count, within, asked, scored, rounds):
+    """All neighbours within a distance, compared with a linear scan."""
     stored, queries = planted(count, asked, within, 11, ground.scratch)
     out = ground.scratch / "found.json"
-    job = {"stored": stored, "queries": queries, "judged": judged, "within": within, "out": out}
-    log(f"truth: {judged} queries against {count:,}")
-    ground.run(Contender("truth", "truth"), "near", {**job, "limit": judged})
-    truth, verdicts = json.loads(out.read_text()), {}
+    job = {"stored": stored, "queries": queries, "scored": scored, "within": within, "out": out}
+    log(f"truth: {scored} queries against {count:,}")
+    ground.run(Contender("truth", "truth"), "near", {**job, "limit": scored})
+    truth, scores = json.loads(out.read_text()), {}
     quick = {"hapax-batch", "hapax", "mih-rs"}
 
     def run(contender):
-        limit = asked if contender.tool in quick else judged
+        limit = asked if contender.tool in quick else scored
         seen = ground.run(contender, "near", {**job, "limit": limit})
-        verdicts[contender.name] = judge.answers(json.loads(out.read_text()), truth)
+        scores[contender.name] = score.answers(json.loads(out.read_text()), truth)
         return seen
 
     rows = []
-    for contender, seen in in_turn(ground, near_contenders(count, within), rounds, run, count):
+    for contender, seen in alternating(ground, near_contenders(count, within), rounds, run, count):
         made = row(contender, seen, ground)
         if isinstance(seen, Seen):
             made |= {"items": seen.report["items"], "seconds_each": seen.report["seconds"] / seen.report["items"],
                      "build_seconds": seen.report["build"], "bytes_each": seen.report["bytes"] / count,
-                     **verdicts[contender.name]}
+                     **scores[contender.name]}
         rows.append(made)
     ratios(rows, "seconds_each")
     work = (f"{count:,} random fingerprints, one thread; every tenth query has a neighbour at 1 to {within} bits; "
-            f"{judged:,} queries judged by a plain loop")
+            f"{scored:,} queries compared with a linear scan")
     return {"family": "near", "size": [count, within], "title": f"All within {within} bits of {count:,}", "work": work, "rows": rows}
 
 
 def dedup(ground, pages, rounds):
-    """Pages with HTML to the list of documents that go, all cores."""
+    """HTML pages to the list of removed documents, on all cores."""
     contenders = [
         Contender("hapax dedup", "hapax", ours=True),
         Contender("rensa", "rensa", releases.RENSA),
@@ -154,7 +154,7 @@ def dedup(ground, pages, rounds):
         Contender("semhash", "semhash", releases.SEMHASH, most=1000,
                   beyond="0.15 s of CPU time a page", heavy="its model brings 5 GB of PyTorch"),
     ]
-    out, verdicts = ground.scratch / "removed.json", {}
+    out, scores = ground.scratch / "removed.json", {}
 
     def run(contender):
         if contender.ours:
@@ -168,28 +168,28 @@ def dedup(ground, pages, rounds):
         else:
             seen = ground.run(contender, "dedup", {"pages": pages.path, "out": out, "scratch": ground.scratch})
             removed = set(json.loads(out.read_text()))
-        verdicts[contender.name] = judge.removal(removed, pages)
+        scores[contender.name] = score.removal(removed, pages)
         return seen
 
     rows = []
-    for contender, seen in in_turn(ground, contenders, rounds, run, len(pages.ids)):
+    for contender, seen in alternating(ground, contenders, rounds, run, len(pages.ids)):
         made = row(contender, seen, ground)
         if isinstance(seen, Seen):
             made |= {"items": len(pages.ids), "wall_seconds": seen.wall, "cpu_seconds": seen.cpu,
-                     "bytes_each": seen.peak / len(pages.ids), **verdicts[contender.name]}
+                     "bytes_each": seen.peak / len(pages.ids), **scores[contender.name]}
         rows.append(made)
     ratios(rows, "wall_seconds")
     ratios(rows, "cpu_seconds")
-    work = (f"{len(pages.ids):,} pages of {pages.name} ({pages.size / 1e6:.1f} MB of JSON lines) to the documents that go, "
+    work = (f"{len(pages.ids):,} pages of {pages.name} ({pages.size / 1e6:.1f} MB of JSON lines) to the list of removed documents, "
             "all cores, a process each; start of the process included")
     return {"family": "dedup", "size": len(pages.ids), "title": f"Cleaning {pages.name}", "work": work, "rows": rows}
 
 
-def purify(ground, pages, rounds):
-    """HTML to text, judged by the pairs that the same fingerprint tells apart, and by words where an article is known."""
+def extract(ground, pages, rounds):
+    """HTML to text, scored by the separation of pairs with the same fingerprint, and by words where an article is known."""
     contenders = [
-        Contender("hapax", "purify", options={"main_content": False}, ours=True),
-        Contender("hapax, main content", "purify", options={"main_content": True}, ours=True),
+        Contender("hapax", "extract", options={"main_content": False}, ours=True),
+        Contender("hapax, main content", "extract", options={"main_content": True}, ours=True),
         Contender("selectolax", "selectolax", releases.LEXBOR),
         Contender("resiliparse", "resiliparse", releases.RESILIPARSE),
         Contender("resiliparse, main content", "resiliparse-main", releases.RESILIPARSE),
@@ -199,24 +199,24 @@ def purify(ground, pages, rounds):
     out, pairs, likeness = (ground.scratch / name for name in ("texts.jsonl", "pairs.json", "likeness.json"))
     pairs.write_text(json.dumps([(a, b) for a, b, _ in pages.pairs]))
     by_sketch = Contender("hapax, sketch", "hapax-sketch")
-    verdicts = {}
+    scores = {}
 
     def run(contender):
-        seen = ground.run(contender, "purify", {"pages": pages.path, "out": out})
-        if contender.name not in verdicts:
-            verdict = {}
-            if judge.enough(pages.pairs):
+        seen = ground.run(contender, "extract", {"pages": pages.path, "out": out})
+        if contender.name not in scores:
+            result = {}
+            if score.enough(pages.pairs):
                 ground.run(by_sketch, "fingerprint", {"texts": out, "pairs": pairs, "out": likeness})
-                verdict = judge.separation(json.loads(likeness.read_text()), pages.pairs)
+                result = score.separation(json.loads(likeness.read_text()), pages.pairs)
             if pages.articles:
                 lines = map(json.loads, open(out, encoding="utf-8"))
                 texts = {line["id"]: line.get("text", "") for line in lines if line["id"] in pages.articles}
-                verdict["words"] = judge.word_agreement(texts, pages.articles, sets.words)
-            verdicts[contender.name] = verdict
+                result["words"] = score.word_agreement(texts, pages.articles, sets.words)
+            scores[contender.name] = result
         return seen
 
-    rows = item_by_item(ground, in_turn(ground, contenders, rounds, run, len(pages.ids)), verdicts)
+    rows = item_by_item(ground, alternating(ground, contenders, rounds, run, len(pages.ids)), scores)
     work = f"{len(pages.ids):,} pages of {pages.name} in memory ({pages.size / 1e6:.1f} MB), decoded, one thread"
     if pages.articles:
         work += f"; articles of {len(pages.articles)} of them written down by hand"
-    return {"family": "purify", "size": len(pages.ids), "title": f"HTML to text, {pages.name}", "work": work, "rows": rows}
+    return {"family": "extract", "size": len(pages.ids), "title": f"HTML to text, {pages.name}", "work": work, "rows": rows}

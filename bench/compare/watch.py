@@ -1,8 +1,8 @@
-"""Runs one command and writes to a file what it cost: exit code, wall and CPU seconds, peak memory.
+"""Runs one command and writes its cost to a file: exit code, wall and CPU seconds, peak memory.
 
     python3 -I -S bench/compare/watch.py FILE SECONDS COMMAND...
 
-A process is counted at least as large as the one that started it; this one is small. SECONDS limits the CPU time.
+The peak memory of a process is at least that of its parent, so this program is small. SECONDS limits the CPU time.
 """
 
 import json

@@ -1,10 +1,8 @@
-//! Hapax beside its peers: builds the contenders, runs them, keeps the record.
+//! Compares Hapax with its peers: builds the contenders, runs them, stores the record.
 //!
-//! The measuring is `bench/compare`: a crate of its own that holds the peers of crates.io, and Python
-//! that installs those of PyPI, starts every contender in a process of its own and checks its answers.
-//! Everything that is fetched or made lies under the target folder.
-//!
-//! It does not know the contenders or what is measured.
+//! `bench/compare` measures: a separate crate with the peers from crates.io, and Python code that installs those from
+//! PyPI, starts each contender in its own process and checks its answers. Everything fetched or built is under the
+//! target folder. Does not know the contenders or the measured quantities.
 
 use std::path::PathBuf;
 
@@ -19,33 +17,33 @@ const SHOWN_IN: &str = "docs/benchmarks/compare.md";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What to compare; everything when nothing is named
+    /// Comparisons to run; default: all
     #[arg(value_name = "FAMILY", value_parser = PossibleValuesParser::new(FAMILIES))]
     families: Vec<String>,
     /// The bundled pages and 100,000 fingerprints: minutes (the default)
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Up to 10 million fingerprints and the peers that need patience: an hour and 8 GB of memory
+    /// Up to 10 million fingerprints, and slow peers: an hour and 8 GB of memory
     #[arg(long)]
     full: bool,
-    /// A folder with pages and what is known about them, besides the bundled ones; repeatable
+    /// A folder with pages and known pairs, in addition to the bundled pages; repeatable
     #[arg(long, value_name = "SET")]
     data: Vec<PathBuf>,
-    /// Of the sizes of a search only this many fingerprints; repeatable
+    /// Search only this number of fingerprints; repeatable
     #[arg(long, value_name = "COUNT")]
     fingerprints: Vec<u64>,
-    /// Runs of each contender, in turn; the one in the middle counts
+    /// Runs of each contender, alternating; the median counts
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Where the record goes, instead of the target folder
+    /// Folder of the record, instead of the target folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Run nothing: put the table of the record in --out into the documentation
+    /// Measure nothing: copy the table of the record in --out into the documentation
     #[arg(long, requires = "out")]
     show: bool,
 }
 
-/// Compares, or shows what was compared.
+/// Measures, or shows a record in the documentation.
 pub(crate) fn compare(workspace: &Workspace, arguments: &Arguments) -> Result<bool> {
     if arguments.show {
         return show(workspace, arguments);
@@ -53,12 +51,12 @@ pub(crate) fn compare(workspace: &Workspace, arguments: &Arguments) -> Result<bo
     let target = workspace.binaries().parent().context("no target folder")?;
     let folder = workspace.root().join("bench/compare");
     run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
-    // The same target folder: what both need is compiled once.
+    // A shared target folder, so that common dependencies are compiled once.
     let mut peers = workspace.cargo(["build", "--release", "--locked", "--manifest-path"]);
     run(peers.arg("bench/compare/Cargo.toml").env("CARGO_TARGET_DIR", target))?;
-    // The checks are tested first.
-    let mut judge = workspace.command("python3");
-    run(judge.args(["-m", "unittest", "--quiet", "test_judge"]).current_dir(folder))?;
+    // Tests the scores first.
+    let mut tests = workspace.command("python3");
+    run(tests.args(["-m", "unittest", "--quiet", "test_score"]).current_dir(folder))?;
     let mut command = workspace.command("python3");
     command.arg("bench/compare/compare.py").arg("--target").arg(target);
     command.arg("--out").arg(arguments.out.clone().unwrap_or_else(|| target.join("compare")));

@@ -33,7 +33,7 @@ def with_faiss(stored, queries, job):
     _, build = measure.cpu(lambda: index.add(stored))
     held = measure.resident_bytes() - before
     (limits, _, ids), seconds = measure.repeated(lambda: index.range_search(queries, job["within"] + 1))
-    found = [ids[limits[i] : limits[i + 1]].tolist() for i in range(job["judged"])]
+    found = [ids[limits[i] : limits[i + 1]].tolist() for i in range(job["scored"])]
     return setting, seconds, build, held, found
 
 
@@ -50,7 +50,7 @@ def with_usearch(stored, queries, job):
     held = measure.resident_bytes() - before
     matches, seconds = measure.repeated(lambda: index.search(queries, NEAREST, threads=1))
     found = []
-    for i in range(job["judged"]):
+    for i in range(job["scored"]):
         count = matches.counts[i]
         near = matches.distances[i][:count] <= job["within"]
         found.append(matches.keys[i][:count][near].tolist())

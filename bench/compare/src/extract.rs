@@ -1,11 +1,11 @@
-//! Pages to text by our extractor, and folders of HTML to lines of JSON for everyone.
+//! Extracts text with our extractor, and converts folders of HTML to lines of JSON for all contenders.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use hapax::page::{Extent, Hints, Extractor, ExtractOptions, decoded};
+use hapax::page::{Extent, ExtractOptions, Extractor, Hints, decoded};
 use serde::Deserialize;
 
 use crate::measure::{Report, repeated};
@@ -13,28 +13,28 @@ use crate::{Document, read_documents};
 
 #[derive(Deserialize)]
 pub(crate) struct Job {
-    /// Without navigation and link lists.
+    /// Whether to omit navigation and link lists.
     main_content: bool,
     pages: PathBuf,
     out: PathBuf,
 }
 
-/// A folder to be read; a page's name is its path inside.
+/// A folder to read; a page's name is its relative path.
 #[derive(Deserialize)]
 pub(crate) struct Folder {
     folder: PathBuf,
     out: PathBuf,
 }
 
-/// Texts of all pages, as lines of JSON.
+/// Writes the texts of all pages as lines of JSON.
 pub(crate) fn run(job: &Job) -> Result<Report> {
     let pages = read_documents(&job.pages)?;
     let extent = if job.main_content { Extent::MainContent } else { Extent::Body };
     let mut extractor = Extractor::new(ExtractOptions { extent, ..ExtractOptions::default() });
     let (texts, seconds) = repeated(|| {
         let of = |page: &Document| {
-            let purified = extractor.extract_html(&page.html, &Hints::default());
-            purified.map(|purified| purified.text.clone())
+            let extracted = extractor.extract_html(&page.html, &Hints::default());
+            extracted.map(|page| page.text.clone())
         };
         pages.iter().map(of).collect::<Result<Vec<_>, _>>()
     });
@@ -49,7 +49,7 @@ pub(crate) fn run(job: &Job) -> Result<Report> {
     Ok(Report { setting: setting.into(), seconds, items, bytes: Some(bytes), ..Report::default() })
 }
 
-/// The HTML files of a folder, decoded.
+/// Writes the decoded HTML files of a folder.
 pub(crate) fn pages(job: &Folder) -> Result<Report> {
     let mut paths = Vec::new();
     walk(&job.folder, &mut paths)?;

@@ -1,10 +1,9 @@
-//! Fingerprints of texts, and how alike they say that given pairs are.
+//! Fingerprints of texts, and the similarity of given pairs.
 //!
-//! Ours is the whole signature of recipe `web-2`: 64 bits with their strength, sketch and content
-//! hash; pairs are compared by the bits or by the sketch. gaoya makes 64 bits of the words, or 128
-//! minima of runs of five words. Making is timed; comparing is not.
-//!
-//! A likeness is any number that grows with it; the caller chooses the bound.
+//! Ours is the whole signature of recipe `web-2`: 64 bits with their strength, sketch and content hash; pairs are
+//! compared by the bits or by the sketch. gaoya computes 64 bits of the words, or 128 minima of runs of five words.
+//! Times the fingerprints, not the comparisons. A similarity is any number that grows with similarity; the caller
+//! chooses the bound.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,9 +21,9 @@ use crate::{Document, read_documents};
 pub(crate) struct Job {
     tool: Tool,
     texts: PathBuf,
-    /// Positions of the two texts of each pair.
+    /// A file with the positions of both texts of each pair.
     pairs: PathBuf,
-    /// Where likenesses go, one JSON list in the order of the pairs.
+    /// The output file: a JSON list of similarities in the order of the pairs.
     out: PathBuf,
 }
 
@@ -57,9 +56,13 @@ pub(crate) fn run(job: &Job) -> Result<Report> {
     Ok(report)
 }
 
-type Judged = (Report, Vec<f64>);
+type Similarities = (Report, Vec<f64>);
 
-fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> Result<Judged> {
+fn hapax(
+    documents: &[Document],
+    pairs: &[(usize, usize)],
+    by_sketch: bool,
+) -> Result<Similarities> {
     let mut by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let (signatures, seconds) = repeated(|| {
         documents.iter().map(|document| by.text(&document.text)).collect::<Result<Vec<_>, _>>()
@@ -75,18 +78,18 @@ fn hapax(documents: &[Document], pairs: &[(usize, usize)], by_sketch: bool) -> R
     let likenesses =
         pairs.iter().map(|&(a, b)| match (&signatures[a].comparable, &signatures[b].comparable) {
             (Some(a), Some(b)) => likeness(a, b),
-            // A page without words is like no other.
+            // A page without words is similar to no other.
             (None, _) | (_, None) => -64.0,
         });
     let (what, each) = if by_sketch {
-        ("web-2, judged by the sketch", sketch::BYTES)
+        ("web-2, compared by the sketch", sketch::BYTES)
     } else {
-        ("web-2, judged by 64 bits", size_of::<u64>())
+        ("web-2, compared by 64 bits", size_of::<u64>())
     };
     Ok((report(what, seconds, each * documents.len()), likenesses.collect()))
 }
 
-fn simhash(documents: &[Document], pairs: &[(usize, usize)]) -> Judged {
+fn simhash(documents: &[Document], pairs: &[(usize, usize)]) -> Similarities {
     let by = SimHash::<SimSipHasher64, u64, 64>::new(SimSipHasher64::new(1, 2));
     let (bits, seconds) = repeated(|| {
         let of = |document: &Document| {
@@ -99,7 +102,7 @@ fn simhash(documents: &[Document], pairs: &[(usize, usize)]) -> Judged {
     (report("64 bits of the words", seconds, 8 * documents.len()), likenesses.collect())
 }
 
-fn minhash(documents: &[Document], pairs: &[(usize, usize)]) -> Judged {
+fn minhash(documents: &[Document], pairs: &[(usize, usize)]) -> Similarities {
     let by = MinHasher32::new(MINIMA);
     let (minima, seconds) = repeated(|| {
         let of = |document: &Document| {
@@ -123,10 +126,10 @@ mod tests {
     use super::*;
     use hapax::fingerprint::{Tally, Tie, simhash};
 
-    /// Both must do the same work: our sums over their hashes (the signature of one word is its
-    /// hash) give their signature, except where a sum is zero, which they may cut the other way.
+    /// Both must compute the same: our sums of their hashes (the signature of a single word is its
+    /// hash) give their signature, except that a sum of zero may become either bit.
     #[test]
-    fn gaoya_and_hapax_cut_the_same_bits_from_the_same_hashes() {
+    fn gaoya_and_hapax_compute_the_same_bits_from_the_same_hashes() {
         let by = SimHash::<SimSipHasher64, u64, 64>::new(SimSipHasher64::new(1, 2));
         let text = "a rose is a rose is a rose, and a word that occurs once is a hapax";
         for words in 1..=text.split(' ').count() {

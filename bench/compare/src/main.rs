@@ -1,15 +1,15 @@
-//! Measures Hapax and its peers from crates.io, each alone in a process of its own.
+//! Measures Hapax and its peers from crates.io, each in its own process.
 //!
 //! `hapax-compare JOB` runs one job, described in JSON, and prints its measurements as one line of JSON. Answers go
-//! to the file that the job names; `cargo xtask compare` starts the jobs and checks the answers, so no contender
-//! checks its own work.
+//! to the file named by the job; `cargo xtask compare` starts the jobs and checks the answers, so no contender checks
+//! its own answers.
 
 #![allow(clippy::print_stdout, reason = "the report of the job goes to standard output")]
 
+mod extract;
 mod fingerprint;
 mod measure;
 mod near;
-mod purify;
 
 use std::fs;
 use std::path::Path;
@@ -17,16 +17,16 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// What to do; the family says which fields there are.
+/// The job; the family determines its fields.
 #[derive(Deserialize)]
 #[serde(tag = "family", rename_all = "kebab-case")]
 enum Job {
     /// Fingerprints within a distance of queries.
     Near(near::Job),
     Fingerprint(fingerprint::Job),
-    Purify(purify::Job),
-    /// A folder of HTML files as lines of JSON, decoded as the engine decodes them.
-    Pages(purify::Folder),
+    Extract(extract::Job),
+    /// Converts a folder of HTML files to lines of JSON, decoded by the engine.
+    Pages(extract::Folder),
 }
 
 fn main() -> Result<()> {
@@ -34,14 +34,14 @@ fn main() -> Result<()> {
     let report = match serde_json::from_str(&job).context("the job is not understood")? {
         Job::Near(job) => near::run(&job)?,
         Job::Fingerprint(job) => fingerprint::run(&job)?,
-        Job::Purify(job) => purify::run(&job)?,
-        Job::Pages(folder) => purify::pages(&folder)?,
+        Job::Extract(job) => extract::run(&job)?,
+        Job::Pages(folder) => extract::pages(&folder)?,
     };
     println!("{}", serde_json::to_string(&report)?);
     Ok(())
 }
 
-/// A document as it lies in a file of lines.
+/// One line of a file of documents.
 #[derive(Deserialize, Serialize)]
 struct Document {
     id: String,

@@ -1,29 +1,29 @@
-//! CPU time and memory of this process, as every contender reports them.
+//! CPU time and memory of this process, reported in the same way by every contender.
 
 use cpu_time::ProcessTime;
 use serde::Serialize;
 
-/// What a job says about itself; the peak of its memory is seen from outside.
+/// A job's measurements; the parent process measures peak memory.
 #[derive(Default, Serialize)]
 pub(crate) struct Report {
-    /// What was run and how it was set.
+    /// The tool's settings.
     pub(crate) setting: String,
-    /// CPU seconds of the work, all threads.
+    /// CPU seconds of all threads.
     pub(crate) seconds: f64,
-    /// How many pages, texts or queries that was.
+    /// Number of pages, texts or queries.
     pub(crate) items: usize,
-    /// CPU seconds of building an index beforehand.
+    /// CPU seconds for building an index first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) build: Option<f64>,
-    /// Bytes that an index holds, or that a page's fingerprint takes, in all.
+    /// Total size of the index or of the fingerprints in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<usize>,
 }
 
-/// CPU seconds of work at least: the clock of a process errs by some milliseconds.
+/// Minimum CPU seconds to measure, because the CPU clock is inaccurate by some milliseconds.
 const LEAST: f64 = 0.3;
 
-/// Runs `work` as often as it takes to be measured, and says how many CPU seconds one run took.
+/// Repeats `work` until it can be measured; returns the CPU seconds of one run.
 pub(crate) fn repeated<T>(mut work: impl FnMut() -> T) -> (T, f64) {
     let (mut result, mut spent) = cpu(&mut work);
     let mut runs = 1;
@@ -36,14 +36,14 @@ pub(crate) fn repeated<T>(mut work: impl FnMut() -> T) -> (T, f64) {
     (result, spent / f64::from(runs))
 }
 
-/// Runs `work` and says how many CPU seconds it took.
+/// Runs `work`; returns its CPU seconds.
 pub(crate) fn cpu<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = ProcessTime::now();
     let result = work();
     (result, start.elapsed().as_secs_f64())
 }
 
-/// Bytes of this process that are in memory now; 0 where the system does not report it.
+/// Resident memory of this process in bytes; 0 if the system does not report it.
 pub(crate) fn resident_bytes() -> usize {
     const PAGE: usize = 4096;
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

@@ -1,8 +1,7 @@
-//! Who is within so many bits? Our tables, mih-rs and gaoya; and the loop that is the truth.
+//! Finds fingerprints within a distance: with our tables, mih-rs and gaoya, and with a linear scan as truth.
 //!
-//! Fingerprints and queries are files of 8 bytes each, little-endian; fingerprint `i` has id
-//! `i`. The ids found for the first queries are written as one JSON list a query. Building and
-//! searching are timed apart, one thread.
+//! Fingerprints and queries are files of 8 bytes each, little-endian; fingerprint `i` has id `i`. Writes the ids
+//! found for the first queries as one JSON list per query. Times building and searching separately, on one thread.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,10 +19,10 @@ pub(crate) struct Job {
     tool: Tool,
     stored: PathBuf,
     queries: PathBuf,
-    /// How many queries are asked.
+    /// Number of queries to search.
     limit: usize,
-    /// How many answers are written.
-    judged: usize,
+    /// Number of queries whose answers are written.
+    scored: usize,
     within: u8,
     out: PathBuf,
 }
@@ -31,33 +30,33 @@ pub(crate) struct Job {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Tool {
-    /// A plain loop over everything, which no engine shares code with.
+    /// A linear scan, which shares no code with any engine.
     Truth,
-    /// Our tables, all queries in one call.
+    /// Our tables, with all queries in one call.
     HapaxBatch,
-    /// Our tables, one query after the other.
+    /// Our tables, one query at a time.
     Hapax,
     MihRs,
     Gaoya,
 }
 
-/// Our tables may be so many; more were never faster on up to 10 M fingerprints.
+/// Maximum number of our tables; more were never faster with up to 10 M fingerprints.
 const MOST_TABLES: usize = 10;
 
 pub(crate) fn run(job: &Job) -> Result<Report> {
     let stored = read(&job.stored)?;
     let mut queries = read(&job.queries)?;
     queries.truncate(job.limit);
-    ensure!(queries.len() >= job.judged, "fewer queries than are judged");
+    ensure!(queries.len() >= job.scored, "fewer queries than are scored");
     let (report, answers) = match job.tool {
-        Tool::Truth => plainly(&stored, &queries, job.within),
+        Tool::Truth => linear_scan(&stored, &queries, job.within),
         Tool::HapaxBatch => hapax(stored, &queries, job.within, true)?,
         Tool::Hapax => hapax(stored, &queries, job.within, false)?,
         Tool::MihRs => mih(stored, &queries, job.within)?,
         Tool::Gaoya => gaoya(&stored, &queries, job.within),
     };
-    let judged = answers.get(..job.judged).context("some queries were not answered")?;
-    fs::write(&job.out, serde_json::to_vec(judged)?)
+    let scored = answers.get(..job.scored).context("some queries were not answered")?;
+    fs::write(&job.out, serde_json::to_vec(scored)?)
         .with_context(|| job.out.display().to_string())?;
     Ok(Report { items: queries.len(), ..report })
 }
@@ -65,7 +64,7 @@ pub(crate) fn run(job: &Job) -> Result<Report> {
 /// The ids found for each query.
 type Found = Vec<Vec<u64>>;
 
-fn plainly(stored: &[u64], queries: &[u64], within: u8) -> (Report, Found) {
+fn linear_scan(stored: &[u64], queries: &[u64], within: u8) -> (Report, Found) {
     let (found, seconds) = cpu(|| {
         let near = |&query: &u64| -> Vec<u64> {
             let all = stored.iter().zip(0..);
@@ -126,8 +125,8 @@ fn mih(stored: Vec<u64>, queries: &[u64], within: u8) -> Result<(Report, Found)>
     Ok((report(setting, seconds, build, bytes), found))
 }
 
-/// gaoya reports distances below its bound, so it is given one more; with one block more than
-/// the least possible its keys have two blocks.
+/// gaoya reports distances below its bound, so it gets one more; with one block more than the
+/// minimum its keys have two blocks.
 fn gaoya(stored: &[u64], queries: &[u64], within: u8) -> (Report, Found) {
     let below = usize::from(within) + 1;
     let before = resident_bytes();
