@@ -1,8 +1,8 @@
 //! Measures CPU time and memory of `hapax dedup` against the number of short documents, where chance matches grow
 //! with the square of the corpus.
 //!
-//! Each corpus is cleaned by a dry run in a process of its own. A fifth of the documents are near-copies; at least
-//! a tenth must be found before a row is printed.
+//! Each corpus is cleaned by a dry run in its own process. A fifth of the documents are near-copies; at least a tenth
+//! must be found before a row is printed.
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- documents --documents 1e6,2e6,4e6,8e6,16e6 --plot documents.svg
@@ -28,29 +28,30 @@ pub(crate) struct Arguments {
     /// Sizes of the corpus
     #[arg(long, value_delimiter = ',', default_value = "1e6,2e6,4e6,8e6,16e6", value_parser = crate::near::count)]
     documents: Vec<usize>,
-    /// Words of a document
+    /// Words per document
     #[arg(long, default_value_t = 80)]
     words: u32,
     #[arg(long, default_value_t = 5)]
     seed: u64,
     #[arg(long, default_value = "2")]
     threads: NonZero<usize>,
-    /// Runs of each; the one with the least CPU time counts
+    /// Runs of each size; the one with the least CPU time counts
     #[arg(long, default_value_t = 1)]
     rounds: usize,
-    /// Where to draw the plot
+    /// Output file of the plot
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Keep the figures of every size in this file, a line of JSON each, and measure only sizes that are not in it
+    /// File that keeps the figures of every size, one line of JSON each; only missing sizes are
+    /// measured
     #[arg(long)]
     figures: Option<PathBuf>,
     /// Folder for the corpora
     #[arg(long, default_value = "bench/out/documents")]
     keep: PathBuf,
-    /// Only make the corpora
+    /// Create the corpora only
     #[arg(long)]
     prepare: bool,
-    /// Clean this corpus and print the figures as JSON: what the process of one run is started with
+    /// Clean this corpus and print the figures as JSON; used for the process of one run
     #[arg(long, hide = true)]
     corpus: Option<PathBuf>,
 }
@@ -70,7 +71,7 @@ struct Figures {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(corpus) = &arguments.corpus {
-        println!("{}", serde_json::to_string(&judge(corpus, arguments.threads)?)?);
+        println!("{}", serde_json::to_string(&measure(corpus, arguments.threads)?)?);
         return Ok(());
     }
     let known = match arguments.figures.as_deref().filter(|path| path.exists()) {
@@ -126,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn judge(corpus: &Path, threads: NonZero<usize>) -> anyhow::Result<Figures> {
+fn measure(corpus: &Path, threads: NonZero<usize>) -> anyhow::Result<Figures> {
     let mut options = Options::new(Fingerprinter::default());
     options.threads = threads;
     let inputs = [corpus.to_string_lossy().into_owned()];
@@ -146,7 +147,7 @@ fn judge(corpus: &Path, threads: NonZero<usize>) -> anyhow::Result<Figures> {
 }
 
 impl Figures {
-    /// Of something in all, what a document has.
+    /// The amount per document.
     fn each(&self, all: f64) -> f64 {
         all / self.documents as f64
     }

@@ -2,8 +2,8 @@
 //! frame.
 //!
 //! Products differ in name, price, number and description: none may be removed. Copies of a product (session id,
-//! referrer, another date) must all be removed. Pages with another menu or none, and removals of a corpus with and
-//! without frames, are counted and not asserted.
+//! referrer, another date) must all be removed. Pages with a different menu or none, and removals from a corpus with
+//! and without frames, are counted and not asserted.
 //!
 //! ```text
 //! cargo build --release
@@ -21,19 +21,20 @@ use comfy_table::Table;
 use hapax_synth::{SiteCopy, SitePage, TemplatedSite};
 use serde::Deserialize;
 
-/// Ways to show a page again that leave its frame as it is.
+/// Copies that keep the frame of their page.
 const COPIES: [SiteCopy; 3] = [SiteCopy::Session, SiteCopy::Referrer, SiteCopy::Date];
-/// One word of the frame in so many is in the menu, where copies have another: with more, they are not alike as a whole.
+/// One in this many words of the frame is in the menu, which differs in copies: with more, whole
+/// pages would not match.
 const MENU_ONE_IN: usize = 30;
 const COPY_COLUMNS: [&str; 5] =
     ["frame, words", "own text, words", "copies", "removed, frames off", "removed, frames on"];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Corpora that are cleaned with and without frames
+    /// Corpora to clean with and without frames
     #[arg(long)]
     corpus: Vec<PathBuf>,
-    /// The program
+    /// The `hapax` program
     #[arg(long, default_value = "target/release/hapax")]
     hapax: PathBuf,
     /// Folder for files
@@ -128,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many of 60 products and copies of 20 of them go without and with frames.
+/// Counts removed products of 60 and removed copies of 20 of them, without and with frames.
 fn with_copies(
     arguments: &Arguments,
     site: &TemplatedSite,
@@ -163,7 +164,7 @@ fn row(
 ) -> anyhow::Result<()> {
     let pages: Vec<SitePage> = (0..count).map(|number| site.page(number)).collect();
     let (off, on) = (clean(arguments, &pages, "off")?, clean(arguments, &pages, "on")?);
-    // Below eight pages there is no frame.
+    // With fewer than eight pages no frame is learned.
     let most = if count < 8 { off.removed() } else { 0 };
     ensure!(on.removed() <= most, "{} of {count} products go: {about:?}", on.removed());
     add(table, &[about, &[count as usize]].concat(), &[off.removed(), on.removed()]);
@@ -181,7 +182,7 @@ fn clean(arguments: &Arguments, pages: &[SitePage], frames: &str) -> anyhow::Res
     Ok(cleaned(arguments, &path, frames)?.0)
 }
 
-/// The summary, and the documents that stay, as they are called.
+/// The summary, and the names of the kept documents.
 fn cleaned(
     arguments: &Arguments,
     corpus: &Path,

@@ -32,19 +32,20 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Benchmark {
-    /// Who is near: exact engines on fingerprints with planted near-duplicates
+    /// Exact neighbour search on fingerprints with planted near-duplicates
     Near(near::Arguments),
-    /// How time and memory grow with the number of pages, as a table and a plot
+    /// Growth of time and memory with the number of pages, as a table and a plot
     Growth(growth::Arguments),
-    /// Who is probably near: weak bits on fingerprints of documents
+    /// Approximate neighbour search with weak bits on fingerprints of documents
     Weak(weak::Arguments),
-    /// What `near find --recall` takes and finds, measured from outside the program
+    /// Cost and recall of `near find --recall`, measured from outside the program
     Recall(recall::Arguments),
     /// Seconds of every stage of `dedup` by number of threads, and the serial share
     Threads(threads::Arguments),
-    /// How CPU time and memory of `dedup` grow with the number of short documents, as a table and a plot
+    /// Growth of CPU time and memory of `dedup` with the number of short documents, as a table and
+    /// a plot
     Documents(documents::Arguments),
-    /// How many products of a generated shop go, and how many copies, with and without frames
+    /// Products and copies that `dedup` removes from a generated shop, with and without frames
     Frames(frames::Arguments),
 }
 

@@ -1,22 +1,21 @@
 //! Time and tables.
 //!
-//! One-thread figures are CPU time of the measuring thread: on a machine that others use too,
-//! the wall clock measures them. For several threads both are given: the wall clock is what was
-//! seen, the CPU time what would be seen if each thread had a core of its own.
+//! One-thread figures are CPU time of the measuring thread, because wall time depends on the load of the machine. For
+//! several threads both are given: wall time as observed, and CPU time as an estimate with one core per thread.
 
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table};
 use cpu_time::ThreadTime;
 
-/// Runs `work` and says how much CPU time this thread took.
+/// Runs `work`; returns its result and CPU time of this thread.
 pub(crate) fn cpu<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = ThreadTime::now();
     let result = work();
     (result, start.elapsed())
 }
 
-/// The quickest of `times` runs: the one disturbed least. All must give the same result.
+/// The fastest of `times` runs, which was disturbed least. All must give the same result.
 pub(crate) fn best_cpu<T: PartialEq>(times: u32, mut work: impl FnMut() -> T) -> (T, Duration) {
     let (result, mut best) = cpu(&mut work);
     for _ in 1..times {
@@ -27,7 +26,7 @@ pub(crate) fn best_cpu<T: PartialEq>(times: u32, mut work: impl FnMut() -> T) ->
     (result, best)
 }
 
-/// Runs `work` and says how long it took by the clock on the wall.
+/// Runs `work`; returns its result and wall time.
 pub(crate) fn wall<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let result = work();
@@ -44,7 +43,7 @@ pub(crate) struct Row {
     pub(crate) queries_per_second: f64,
 }
 
-/// Prints rows, each beside the ratio of its speed to the row called `against`.
+/// Prints rows, each with the ratio of its speed to that of the row named `against`.
 pub(crate) fn print(rows: &[Row], against: &str) {
     let ratio = format!("x {against}");
     let mut table = Table::new();
@@ -67,7 +66,7 @@ pub(crate) fn print(rows: &[Row], against: &str) {
     }
     for row in rows {
         let speed = row.queries_per_second;
-        // A peer answers beside us: on as many pages and within the same bound.
+        // Compares with rows of the same number of pages and the same bound.
         let base = rows.iter().find(|base| {
             base.engine.starts_with(against) && (base.pages, base.within) == (row.pages, row.within)
         });

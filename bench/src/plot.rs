@@ -1,8 +1,7 @@
 //! Two charts in one self-contained SVG: time and bytes against the number of pages.
 //!
-//! The axis of pages is logarithmic. So may be that of the time, where a straight line is a power law then; other
-//! axes are linear from zero. Lines are labelled at their right ends, moved apart where
-//! they would cover each other.
+//! The axis of pages is logarithmic, and optionally that of time, where a straight line means a power law; other axes
+//! are linear from zero. Lines are labelled at their right ends; labels are moved separated to avoid overlaps.
 
 use std::fmt::Write;
 
@@ -32,7 +31,7 @@ pub(crate) struct Charts {
     pub(crate) logarithmic: bool,
     /// The only line of the lower chart; `None` for all.
     pub(crate) bytes_of: Option<&'static str>,
-    /// How a number of pages is written at the axis, as SVG.
+    /// Formats a number of pages for the axis, as SVG.
     pub(crate) label: fn(usize) -> String,
 }
 
@@ -120,7 +119,7 @@ fn chart(
     let ends = lines.iter().map(|line| {
         points.iter().rfind(|p| p.line == *line).map_or(down + TOP, |last| y(value(last)))
     });
-    let labels = apart(&ends.collect::<Vec<f64>>(), down + TOP + CHART);
+    let labels = separated(&ends.collect::<Vec<f64>>(), down + TOP + CHART);
     for (number, line) in lines.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
         let here: Vec<&Point> = points.iter().filter(|p| p.line == *line).copied().collect();
@@ -152,9 +151,9 @@ fn chart(
     }
 }
 
-/// Where labels stand that belong at these heights: none nearer to another than a line of text,
-/// none below `bottom`.
-fn apart(wanted: &[f64], bottom: f64) -> Vec<f64> {
+/// Positions of labels with these wanted heights: at least a line of text separated, none below
+/// `bottom`.
+fn separated(wanted: &[f64], bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|&a, &b| wanted[b].total_cmp(&wanted[a]));
     let mut placed = wanted.to_vec();
@@ -166,7 +165,7 @@ fn apart(wanted: &[f64], bottom: f64) -> Vec<f64> {
     placed
 }
 
-/// About five marks up to `most`.
+/// A step that gives about five ticks up to `most`.
 fn nice_step(most: f64) -> f64 {
     let rough = (most / 5.0).max(1e-9);
     let scale = 10f64.powf(rough.log10().floor());

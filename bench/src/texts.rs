@@ -1,7 +1,6 @@
-//! Corpora of texts of the synthetic web, a fifth of them near-copies, as files of JSONL.
+//! Corpora of texts of the synthetic web as JSONL files; a fifth of the texts are near-copies.
 //!
-//! A corpus depends on its seed, its number of documents and their length; the number of files cuts it and
-//! changes no document.
+//! A corpus depends on its seed, its number of documents and their length; the number of files changes no document.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -13,14 +12,14 @@ use rayon::prelude::*;
 pub(crate) struct Texts {
     pub(crate) documents: usize,
     pub(crate) seed: u64,
-    /// How many files it is split into.
+    /// Number of files.
     pub(crate) files: usize,
-    /// Words of a document.
+    /// Words per document.
     pub(crate) length: Length,
 }
 
 impl Texts {
-    /// Writes the corpus below `keep` unless it is there. Its folder.
+    /// Writes the corpus below `keep` unless it exists; returns its folder.
     pub(crate) fn make(&self, keep: &Path) -> anyhow::Result<PathBuf> {
         let Self { documents, seed, files, length } = *self;
         let words = (length.least, length.most);

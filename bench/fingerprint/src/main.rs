@@ -1,7 +1,7 @@
-//! Measures the way from bytes to bits: SimHash over given tokens, the share of each stage, and the gain of a
+//! Measures the pipeline from bytes to bits: SimHash of given tokens, the share of each stage, and the gain of a
 //! second thread.
 //!
-//! Times are CPU seconds of the thread, the best of several rounds; only ratios within one run mean something.
+//! Times are CPU seconds of the thread, the best of several rounds; only ratios within one run are meaningful.
 //! Answers are asserted: a wrong one stops the run. Peers are in `bench/compare`.
 //!
 //! ```text
@@ -19,7 +19,7 @@ use anyhow::Result;
 use clap::Parser;
 use std::path::PathBuf;
 
-/// Measures the way from bytes to bits.
+/// Measures the pipeline from bytes to bits.
 #[derive(Parser)]
 struct Arguments {
     /// Pages as JSON lines with a field `html`; without it, the repository's examples.
@@ -28,7 +28,7 @@ struct Arguments {
     /// At most this many pages.
     #[arg(long, default_value_t = 2000)]
     pages: usize,
-    /// Rounds of which the best counts.
+    /// Rounds, of which the fastest counts.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
 }

@@ -1,16 +1,16 @@
-//! CPU time of the current thread, best of several rounds, and tables of ratios.
+//! CPU time of the current thread as the best of several rounds, and tables of ratios.
 
 use comfy_table::{Table, presets};
 use cpu_time::ThreadTime;
 
-/// The pages and how often to run over them.
+/// The pages, and the number of rounds.
 pub(crate) struct Bench<'a> {
     pub(crate) rounds: usize,
     pub(crate) pages: &'a [String],
 }
 
 impl Bench<'_> {
-    /// HTML bytes in millions.
+    /// Size of the HTML in megabytes.
     pub(crate) fn megabytes(&self) -> f64 {
         self.pages.iter().map(String::len).sum::<usize>() as f64 / 1e6
     }
@@ -30,7 +30,7 @@ impl Bench<'_> {
         format!("{:.1}", 1e6 * seconds / self.pages.len() as f64)
     }
 
-    /// Millions of HTML bytes a second.
+    /// Megabytes of HTML per second.
     pub(crate) fn speed(&self, seconds: f64) -> String {
         format!("{:.0}", self.megabytes() / seconds)
     }

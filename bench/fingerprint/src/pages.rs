@@ -1,4 +1,4 @@
-//! The pages to measure on: the repository's examples, or a file of JSON lines.
+//! The pages to measure: the repository's examples, or a file of JSON lines.
 
 use anyhow::{Context, Result, ensure};
 use hapax::page::{ExtractOptions, Extractor, Hints};
@@ -32,7 +32,7 @@ fn from_jsonl(path: &Path, limit: usize) -> Result<Vec<String>> {
         .collect()
 }
 
-/// The examples that are UTF-8: the peers take decoded text.
+/// The examples in UTF-8, because the peers take decoded text.
 fn from_examples(limit: usize) -> Result<Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/docs");
     let mut files = Vec::new();

@@ -1,7 +1,6 @@
-//! Each stage alone, all together, and on two threads.
+//! Measures each stage alone, all together, and on two threads.
 //!
-//! Stages are measured on the real outputs of the stages before them. Two threads must give
-//! the fingerprints of one.
+//! The input of a stage is the real output of the stages before it. Two threads must give the fingerprints of one.
 
 use crate::measure::{Bench, table};
 use anyhow::{Result, ensure};
@@ -16,7 +15,7 @@ use std::time::Instant;
 
 const HINTS: Hints<'static> = Hints { content_type: Some("text/html; charset=utf-8"), url: None };
 
-/// SimHash over given tokens, one thread.
+/// SimHash of given tokens, on one thread.
 pub(crate) fn accumulation(bench: &Bench<'_>) -> Result<()> {
     let tokens = tokens(bench)?;
     let count: usize = tokens.iter().map(Vec::len).sum();
@@ -141,7 +140,7 @@ pub(crate) fn whole_way(bench: &Bench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Wall time of one thread and of two, on the same pages.
+/// Wall time of one thread and of two, for the same pages.
 pub(crate) fn two_threads(bench: &Bench<'_>) -> Result<()> {
     let by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let sum = |pages: &[String]| -> u64 {

@@ -1,7 +1,6 @@
-//! What grouping a million pages costs, next to sorting the same pairs.
+//! Measures grouping a million pages, compared with sorting the same pairs.
 //!
-//! Ratios are printed, answers asserted; nothing fails for being slow:
-//! `cargo run --release -p hapax-bench-group`.
+//! Prints ratios and asserts answers; slowness is not a failure: `cargo run --release -p hapax-bench-group`.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement prints")]
 
@@ -17,12 +16,12 @@ fn pair(a: u32, b: u32) -> NearPair {
     NearPair { a, b, distance: 3, similarity: 0.9 }
 }
 
-/// A number that is spread evenly and the same in every run.
+/// A uniformly distributed number, the same in every run.
 fn scatter(i: u32) -> u32 {
     i.wrapping_mul(0x9E37_79B1) ^ (i.wrapping_mul(0x85EB_CA6B) >> 15)
 }
 
-/// Groups the pairs and sorts them, best of three each; prints both.
+/// Groups the pairs and sorts them, best of three each; prints both times.
 fn measure(
     name: &str,
     names: &[String],
@@ -56,7 +55,7 @@ fn measure(
 fn a_million_pages_against_sorting_their_pairs() {
     let names: Vec<String> =
         (0..PAGES).map(|i| format!("https://example.org/{:08x}/{i}", scatter(i))).collect();
-    // Pairs come in no order, as from a join.
+    // Pairs are in random order, as from a join.
     let mut order: Vec<u32> = (1..PAGES).collect();
     order.sort_unstable_by_key(|&i| scatter(i));
 
@@ -80,7 +79,7 @@ fn a_million_pages_against_sorting_their_pairs() {
     assert_eq!(measure("triples", &names, &[], &triples), PAGES as usize / 3 + 1);
 }
 
-/// Pages in clusters of equal content; the index is a list a cluster.
+/// Pages in clusters of equal content; the index is a list per cluster.
 struct Clusters {
     cluster_of: Vec<u32>,
     pages_of: Vec<Vec<PageId>>,
@@ -127,7 +126,7 @@ impl World for Clusters {
     }
 }
 
-fn a_million_pages_one_after_another() {
+fn a_million_pages_one_at_a_time() {
     for (name, clusters, rules) in [
         ("groups of three", PAGES / 3, "shortest-url, earliest"),
         ("one group, first wins", 1, "earliest"),
@@ -166,5 +165,5 @@ fn a_million_pages_one_after_another() {
 
 fn main() {
     a_million_pages_against_sorting_their_pairs();
-    a_million_pages_one_after_another();
+    a_million_pages_one_at_a_time();
 }

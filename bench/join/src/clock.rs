@@ -1,8 +1,7 @@
-//! Time and memory of this process, as the kernel counts them.
+//! Time and memory of this process, as counted by the kernel.
 //!
-//! On a machine that others use too, wall time says how busy they are. The time a thread spent
-//! on a CPU does not count waiting for one, so ratios of it are what an idle machine would give,
-//! but for caches and memory bandwidth, which are shared all the same.
+//! On a shared machine, wall time depends on its load. CPU time of a thread excludes waiting for a CPU, so its ratios
+//! are those of an idle machine, except for effects of shared caches and memory bandwidth.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -14,14 +13,14 @@ pub(crate) struct Spent {
     pub(crate) cpu: Duration,
 }
 
-/// Runs `work` and says what it took.
+/// Runs `work`; returns its times.
 pub(crate) fn timed<R>(work: impl FnOnce() -> R) -> (R, Spent) {
     let (wall, cpu) = (Instant::now(), thread_cpu());
     let result = work();
     (result, Spent { wall: wall.elapsed(), cpu: thread_cpu() - cpu })
 }
 
-/// How long the calling thread has run on a CPU.
+/// CPU time of the calling thread.
 pub(crate) fn thread_cpu() -> Duration {
     let nanoseconds = fs::read_to_string("/proc/thread-self/schedstat")
         .ok()
@@ -29,23 +28,23 @@ pub(crate) fn thread_cpu() -> Duration {
     Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
-/// The most memory this process has held since [`forget_peak`], in bytes.
+/// Peak memory of this process in bytes since [`forget_peak`].
 pub(crate) fn peak_bytes() -> u64 {
     status("VmHWM:")
 }
 
-/// The memory this process holds, in bytes.
+/// Current memory of this process in bytes.
 pub(crate) fn resident_bytes() -> u64 {
     status("VmRSS:")
 }
 
-/// Starts the peak anew from what is held now.
+/// Resets the peak to the current memory.
 pub(crate) fn forget_peak() {
-    // Without the right to do so the peak stays too high, which is the safe side.
+    // Without permission the peak stays too high, which errs on the safe side.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// How busy the machine is: the load averages.
+/// The load averages of the machine.
 pub(crate) fn load() -> String {
     let line = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     line.split(' ').take(3).collect::<Vec<_>>().join(" ")

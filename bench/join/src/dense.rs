@@ -1,7 +1,7 @@
-//! Many distinct fingerprints that share a key: what a template page with a number makes.
+//! Many distinct fingerprints with a shared key, as produced by a template page with a number.
 //!
-//! All fingerprints have the same first bits, so that the first keys of a plan distinguish nothing.
-//! Planted pairs must be found; a smaller set is checked against a scan by the tests of the join.
+//! All fingerprints have the same first bits, so that the first keys of a plan distinguish nothing. Planted pairs
+//! must be found; the tests of the join compare a smaller set with a scan.
 
 use anyhow::{Context, ensure};
 use hapax::fingerprint::MaxDistance;
@@ -9,19 +9,18 @@ use hapax::join::{OneThread, Pair, PairOptions, Record, pairs};
 
 use crate::clock::{self, timed};
 
-/// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many fingerprints
+    /// Number of fingerprints
     #[arg(long, default_value = "1e6", value_parser = crate::count)]
     count: usize,
-    /// How many of the first bits they share, at most 40
+    /// Number of shared leading bits, at most 40
     #[arg(long, default_value_t = 32)]
     shared: u32,
-    /// Which distance, inclusive
+    /// Distance in bits, inclusive
     #[arg(long, default_value_t = 3)]
     within: u8,
-    /// From how many records on a bucket is keyed again, instead of the default
+    /// Buckets with at least this many records are keyed again, instead of the default
     #[arg(long)]
     limit: Option<usize>,
 }

@@ -1,10 +1,10 @@
 //! Fingerprints of documents.
 //!
-//! Pages are those of a synthetic web, as bags of words weighted by frequency and rarity; 29 % are
-//! edited copies. Every so manieth page asks and the others are stored, as in the thesis. What is
-//! stored beyond the documents is random numbers: they cost a search what documents would and are
-//! near nothing. Making documents takes minutes for ten million, so they can be kept in a folder;
-//! runs with as many pages in all share them, whatever number of them asks.
+//! Pages are those of a synthetic web, as bags of words weighted by frequency and rarity; 29 % are edited copies.
+//! Queries are evenly spaced pages and the others are stored, as in the thesis. Stored fingerprints beyond the
+//! documents are random numbers: they cost a search as much as documents and are near nothing. Making ten million
+//! documents takes minutes, so they can be kept in a folder; runs with the same total share them for any number of
+//! queries.
 
 use std::fs;
 use std::path::Path;
@@ -18,14 +18,14 @@ use crate::threads::Threads;
 
 const SEED: u64 = 1;
 
-/// Pages made by one task.
+/// Pages per task.
 const BLOCK: usize = 1 << 14;
 
 pub(crate) struct Documents {
     pub(crate) queries: Vec<u64>,
     /// Number `i` is document `i` of the file.
     pub(crate) stored: Vec<u64>,
-    /// How many of the stored ones are documents.
+    /// How many of the stored fingerprints are documents.
     pub(crate) documents: usize,
 }
 
@@ -39,7 +39,7 @@ impl Documents {
         let documents = documents.min(stored);
         let total = queries + documents;
         let web = Web::new(WebOptions::new(SEED, total as u64));
-        // All that ask are among the first five sevenths.
+        // All queries are among the first five sevenths.
         let every = ((total * 5 / 7).max(queries) / queries.max(1)).max(1);
         let file = keep.map(|folder| folder.join(format!("web-{SEED}-{total}.u64")));
         let all = match file.as_deref().and_then(|file| kept(file, total)) {
@@ -90,7 +90,7 @@ fn make(web: &Web) -> Vec<u64> {
     made.concat()
 }
 
-/// Random numbers, the same each time (SplitMix).
+/// Random numbers, the same in every run (SplitMix).
 fn noise(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -1,4 +1,4 @@
-//! Temporary files: what a join spills, and plain numbers.
+//! Temporary files: spilled partitions of a join, and plain numbers.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::path::Path;
 use hapax::join::Spill;
 use tempfile::TempDir;
 
-/// One file for each partition.
+/// One file per partition.
 pub(crate) struct Files {
     folder: TempDir,
     open: BTreeMap<u32, (File, u64)>,
@@ -56,7 +56,7 @@ pub(crate) fn write_numbers(path: &Path, numbers: &[u64]) -> io::Result<()> {
     file.flush()
 }
 
-/// Reads a file of numbers, some at a time.
+/// Reads a file of numbers in pieces.
 pub(crate) fn read_numbers(
     path: &Path,
     at_once: usize,

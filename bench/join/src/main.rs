@@ -1,9 +1,9 @@
-//! How fast are the joins, measured in sorts?
+//! Measures the joins in units of sorts.
 //!
-//! `pairs` joins a set with itself and compares with `sort_unstable` of the same numbers in the
-//! same run; `match` streams a file past a batch and compares with the thesis's baseline. Answers
-//! are asserted before a time is printed.
-#![expect(clippy::print_stdout, reason = "it is what a benchmark is for")]
+//! `pairs` joins a set with itself and compares with `sort_unstable` of the same numbers in the same run; `match`
+//! streams a file past a batch and compares with the thesis's baseline. Answers are asserted before a time is
+//! printed.
+#![expect(clippy::print_stdout, reason = "a program that prints its tables")]
 
 mod clock;
 mod dense;
@@ -28,7 +28,7 @@ struct Arguments {
 enum Figure {
     /// All pairs within a bound, in memory
     Pairs(pairs::Arguments),
-    /// All pairs of a set whose fingerprints all share their first bits
+    /// All pairs of a set whose fingerprints share their leading bits
     Dense(dense::Arguments),
     /// A batch of queries against a file of sorted chunks
     Match(matching::Arguments),
@@ -43,7 +43,7 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// `16e6` as well as `16000000`.
+/// Parses `16e6` as well as `16000000`.
 fn count(text: &str) -> Result<usize, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     if (0.0..=4e9).contains(&number) && number.fract() == 0.0 {

@@ -1,8 +1,8 @@
 //! The thesis's batch baseline: Manku's tables over the batch, with binary search.
 //!
-//! Four tables for three bits, the design that did best there (chapter VII.G): each holds the
-//! queries rotated so that one block of 16 bits leads, sorted. A stored fingerprint is rotated
-//! alike, searched for by its leading block, and compared with all that share it.
+//! Four tables for three bits, the best design in the thesis (chapter VII.G): each contains the sorted queries,
+//! rotated so that one block of 16 bits comes first. A stored fingerprint is rotated in the same way, searched for by
+//! its first block, and compared with all queries that share it.
 
 use std::time::Duration;
 
@@ -32,15 +32,15 @@ impl Baseline {
         Self { tables, build: spent.cpu }
     }
 
-    /// Calls `hit(query, place)` for each stored fingerprint within three bits of a query, as
-    /// often as tables find it.
+    /// Calls `hit(query, place)` for each stored fingerprint within three bits of a query, once per
+    /// table that finds it.
     pub(crate) fn search(&self, stored: &[u64], hit: impl FnMut(u32, usize)) {
         Kernel::best().run(Search { tables: &self.tables, stored, hit });
     }
 }
 
-/// Compiled for the best instruction set, like everything it is compared with: without the
-/// population count instruction the baseline would be slower than it deserves.
+/// Compiled for the best instruction set, like our engines: without the population count
+/// instruction the baseline would be unfairly slow.
 struct Search<'a, F> {
     tables: &'a [Vec<(u64, u32)>],
     stored: &'a [u64],

@@ -1,8 +1,8 @@
-//! A batch against a `.hpx` file, compared with the thesis's baseline.
+//! Matches a batch against a `.hpx` file, compared with the thesis's baseline.
 //!
-//! Fingerprints are of documents. The file is filled as a crawler would: in batches as large as that
-//! of the queries. The baseline runs on a sample of the stored fingerprints and is scaled; its hits
-//! there must be ours, and ours those of a scan, before a time is printed.
+//! Fingerprints are of documents. The file is filled in batches as large as that of the queries, like by a crawler.
+//! The baseline runs on a sample of the stored fingerprints and its time is scaled. Before a time is printed, its
+//! hits must equal ours, and ours those of a scan.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -19,29 +19,28 @@ use crate::documents::Documents;
 use crate::manku::Baseline;
 use crate::threads::Threads;
 
-/// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many queries
+    /// Number of queries
     #[arg(long, default_value = "2e6", value_parser = crate::count)]
     queries: usize,
-    /// How many stored fingerprints
+    /// Number of stored fingerprints
     #[arg(long, default_value = "12e6", value_parser = crate::count)]
     stored: usize,
     /// How many of the stored ones are documents; the others are random numbers
     #[arg(long, default_value = "12e6", value_parser = crate::count)]
     documents: usize,
-    /// Stored fingerprints that the baseline is measured on
+    /// Number of stored fingerprints for the baseline
     #[arg(long, default_value = "100000", value_parser = crate::count)]
     sample: usize,
-    /// Folder to keep documents in for the next run
+    /// Folder that keeps documents for the next run
     #[arg(long)]
     keep: Option<PathBuf>,
 }
 
 const SCANNED: usize = 50;
 
-/// Fingerprints of a piece: as many as queries, up to this.
+/// Maximum fingerprints per piece; otherwise as many as queries.
 const MOST_OF_A_PIECE: usize = 8 << 20;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -127,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Appends batch after batch.
+/// Appends the fingerprints in batches.
 fn fill(path: &std::path::Path, stored: &[u64], batch: usize) -> anyhow::Result<()> {
     for batch in stored.chunks(batch.max(1)) {
         let mut appender = Appender::open(path, "")?.memory(1 << 30);
@@ -145,7 +144,7 @@ struct Bench<'a> {
     bound: MaxDistance,
 }
 
-/// What a search found and took.
+/// The result of a search with its cost.
 struct Searched {
     hits: Vec<Hit>,
     spent: Spent,
@@ -158,7 +157,7 @@ impl Bench<'_> {
         Source(ReadAhead::new(self.hpx.stream(piece)))
     }
 
-    /// All of the file, in its order: how fast that is without a search.
+    /// Reads the whole file in order, without a search, as a lower bound.
     fn read_alone(&self) -> anyhow::Result<Vec<u64>> {
         let mut all = Vec::with_capacity(self.hpx.len() as usize);
         let mut stream = self.hpx.stream(1 << 20);
@@ -201,7 +200,7 @@ impl Bench<'_> {
     }
 }
 
-/// The file, as the engine wants it.
+/// The file as a source for the engine.
 struct Source(ReadAhead);
 
 impl Chunks for Source {
@@ -211,7 +210,8 @@ impl Chunks for Source {
     }
 }
 
-/// A sample of queries must have the hits a scan finds, and find-first one of them if there is any.
+/// For a sample of queries, checks that hits equal those of a scan, and that find-first returns one
+/// of them.
 fn check(
     queries: &[u64],
     stored: &[u64],
@@ -249,7 +249,7 @@ fn check(
     Ok(())
 }
 
-/// Where it looked, at every `step`th of the stored, the baseline must have found the same.
+/// Checks that the baseline found the same among every `step`th stored fingerprint.
 fn agree(
     queries: &[u64],
     stored: &[u64],
@@ -259,13 +259,13 @@ fn agree(
 ) -> anyhow::Result<()> {
     found.sort_unstable();
     found.dedup();
-    // As fingerprints: identical queries and identical stored ones are one hit here.
+    // Compares fingerprints, because equal queries and equal stored ones are one hit here.
     let mut theirs: Vec<(u64, u64)> =
         found.into_iter().map(|(query, place)| (queries[query as usize], stored[place])).collect();
     let mut ours: Vec<(u64, u64)> = hits
         .iter()
         .filter(|hit| {
-            // The first multiple of the step from the hit's place on.
+            // The first multiple of the step at or after the hit's position.
             let seen = hit.position.next_multiple_of(step as u64);
             seen < hit.position + u64::from(hit.copies)
         })

@@ -1,7 +1,7 @@
-//! All pairs of a set with planted near-duplicates.
+//! Joins a set with planted near-duplicates.
 //!
-//! Sorting the same fingerprints on the same thread is the unit of time. Every planted pair must be
-//! found, and a sample must agree with a scan, before a time is printed.
+//! The unit of time is sorting the same fingerprints on the same thread. Before a time is printed, every planted pair
+//! must be found, and a sample must agree with a scan.
 
 use std::ops::ControlFlow;
 
@@ -13,25 +13,24 @@ use hapax::join::{Joined, OneThread, Pair, PairOptions, Record, pairs};
 use crate::clock::{self, timed};
 use crate::threads::Threads;
 
-/// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many fingerprints
+    /// Number of fingerprints
     #[arg(long, default_value = "16e6", value_parser = crate::count)]
     count: usize,
-    /// Which distance, inclusive
+    /// Distance in bits, inclusive
     #[arg(long, default_value_t = 3)]
     within: u8,
-    /// Blocks to cut a fingerprint into, instead of the cheapest number
+    /// Number of blocks of a fingerprint, instead of the cheapest
     #[arg(long)]
     blocks: Option<u32>,
-    /// Kernel to use, instead of the best
+    /// Kernel, instead of the best
     #[arg(long)]
     kernel: Option<String>,
     /// Runs, of which the fastest counts
     #[arg(long, default_value_t = 2)]
     runs: usize,
-    /// Megabytes for a join out of core, to be measured too
+    /// Memory in megabytes for an additional join out of core
     #[arg(long)]
     memory: Option<usize>,
 }
@@ -131,8 +130,8 @@ fn records(fingerprints: &[u64]) -> Vec<Record<u32>> {
     (0u32..).zip(fingerprints).map(|(id, &fingerprint)| Record { fingerprint, id }).collect()
 }
 
-/// All planted pairs must be there, directly or through twins, and a sample of documents must
-/// have exactly the partners a scan finds.
+/// Checks that all planted pairs were found, directly or through twins, and that a sample of
+/// documents has exactly the partners found by a scan.
 fn check(
     fingerprints: &[u64],
     joined: &Joined<u32>,

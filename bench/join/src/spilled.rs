@@ -1,4 +1,4 @@
-//! The same join in a given amount of memory.
+//! The same join with limited memory.
 
 use anyhow::ensure;
 use hapax::join::{Joined, OneThread, PairOptions, Record, SpilledPairs};
@@ -6,7 +6,7 @@ use hapax::join::{Joined, OneThread, PairOptions, Record, SpilledPairs};
 use crate::clock::{self, Spent, timed};
 use crate::files::{Files, read_numbers, write_numbers};
 
-/// Everything else is given back first, so that the peak is the join's own.
+/// Frees everything else first, so that the peak is the join's own.
 pub(crate) fn run(
     fingerprints: Vec<u64>,
     expected: Joined<u32>,

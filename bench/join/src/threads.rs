@@ -1,10 +1,8 @@
-//! Threads for a join, with their CPU time on record.
+//! Threads for a join that record their CPU time.
 //!
-//! Threads on a busy machine wait for each other's CPUs, so wall time says little. What is
-//! reported instead is the longest that the tasks could take with a CPU for each thread, whichever
-//! thread takes which task (Graham's bound): their CPU time divided by the threads, plus the
-//! longest of them times `1 - 1 / threads`. It is computed call by call, since calls wait for
-//! all their tasks.
+//! Threads on a busy machine wait for CPUs, so wall time says little. Reports instead an upper bound of the time with
+//! one CPU per thread and any assignment of tasks (Graham's bound): the CPU time divided by the number of threads,
+//! plus the longest task times `1 - 1 / threads`. Computed per call, because a call waits for all its tasks.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +12,7 @@ use hapax::join::Executor;
 
 use crate::clock::thread_cpu;
 
-/// Runs tasks on so many threads.
+/// Runs tasks on this many threads.
 pub(crate) struct Threads {
     width: usize,
     path: Mutex<Duration>,
@@ -25,7 +23,7 @@ impl Threads {
         Self { width, path: Mutex::new(Duration::ZERO) }
     }
 
-    /// The bound, summed over all calls since the last time this was asked.
+    /// The bound, summed over all calls since the last call of this method.
     pub(crate) fn take_path(&self) -> Duration {
         std::mem::take(&mut self.path.lock().unwrap_or_else(|e| e.into_inner()))
     }

@@ -1,7 +1,7 @@
-//! One segment in every engine and encoding: bytes, opening, searching.
+//! Measures one segment in every engine and encoding: bytes, opening, searching.
 //!
-//! Opening is timed with the bytes in memory: it is the checking that costs, not the disk. Rates
-//! are queries by CPU time of this thread, in batches.
+//! The file is cached when opening is timed, because checks are measured and not the disk. Rates are queries per CPU
+//! second of this thread, in batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) fn run(entries: u64, bound: MaxDistance) -> anyhow::Result<()> {
     let least = Duration::from_secs(1);
     let (built, scan) = timed(|| Segment::build(all, SegmentEngine::Scan, bound));
     let scan = scan?;
-    // A scan of many is slow; a sample of the queries is enough.
+    // A scan of many queries is slow, so it gets a sample.
     let few = &queries[..queries.len().min(256)];
     let (scan_rate, expected) = rate(&scan, few, bound, least)?;
 

@@ -1,9 +1,8 @@
 //! Search throughput at rest and under inserts at full speed.
 //!
-//! One thread searches in batches, each on a fresh snapshot. One thread inserts batches with
-//! fresh ids as fast as it can and does the merges that become due in between, unless another
-//! does (`--merging`). All need a core;
-//! where others want the cores too, the rate by CPU time of the searching thread says more.
+//! One thread searches in batches, each on a fresh snapshot. One thread inserts batches with fresh ids as fast as
+//! possible and does due merges in between, unless another thread does (`--merging`). Each needs a core; on a busy
+//! machine the rate per CPU time of the searching thread is more meaningful.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -22,40 +21,40 @@ pub(crate) struct Options {
     /// Seconds of searching under load
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
-    /// Entries in one insert
+    /// Entries per insert
     #[arg(long, default_value_t = 64)]
     insert_batch: usize,
-    /// How many times larger each tier of segments is than the one before
+    /// Ratio between the sizes of consecutive tiers of segments
     #[arg(long, default_value_t = 12)]
     growth: usize,
-    /// Segments in a tier
+    /// Segments per tier
     #[arg(long, default_value_t = 1)]
     runs: usize,
-    /// Entries of the mutable part
+    /// Entries in the mutable part
     #[arg(long, default_value_t = 16384)]
     head: usize,
-    /// Segments of at most so many entries are scanned
+    /// Segments up to this many entries are scanned
     #[arg(long, default_value_t = 8192)]
     scan_up_to: usize,
-    /// Tables of larger segments
+    /// Number of tables of larger segments
     #[arg(long, default_value_t = 10)]
     tables: usize,
-    /// Segments that may wait before an insert merges some
+    /// Segments that may wait before an insert merges
     #[arg(long, default_value_t = 0)]
     backlog: usize,
-    /// Who merges
+    /// The thread that merges
     #[arg(long, value_enum, default_value_t = Merging::Writer)]
     merging: Merging,
 }
 
-/// Who merges while entries are put in.
+/// The thread that merges during inserts.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Merging {
     /// The writer, after every insert
     Writer,
-    /// A thread of its own, and the writer when that falls behind
+    /// A separate thread, and the writer when that falls behind
     Thread,
-    /// Nobody but inserts that find too many segments
+    /// Only inserts that find too many segments
     Inserts,
 }
 
@@ -155,7 +154,7 @@ fn under_load(
         let writer = threads.spawn(|| -> anyhow::Result<(Vec<Entry>, f64)> {
             let (start, mut inserted) = (Instant::now(), Vec::<Entry>::new());
             let mut next = fresh.first().map_or(0, |entry| entry.id);
-            // When the prepared fingerprints run out they come again under new ids.
+            // When the prepared fingerprints run out, they are repeated with new ids.
             'full_speed: loop {
                 for batch in fresh.chunks(options.insert_batch) {
                     let batch: Vec<Entry> =
@@ -174,7 +173,7 @@ fn under_load(
         if options.merging == Merging::Thread {
             threads.spawn(|| {
                 while searching.load(Ordering::Relaxed) {
-                    // A merge that is refused is refused to the writer as well.
+                    // A merge that fails here fails for the writer as well.
                     if !index.merge_step().unwrap_or(false) {
                         std::thread::sleep(Duration::from_millis(1));
                     }
@@ -211,7 +210,7 @@ fn under_load(
     })
 }
 
-/// What the index found must be what a scan finds.
+/// Compares the results of the index with a scan.
 fn verify(
     index: &LiveIndex,
     present: &[Entry],
@@ -229,7 +228,7 @@ fn verify(
     Ok(())
 }
 
-/// Inserts, replacements and removals with nobody searching.
+/// Inserts, replacements and removals without searches.
 fn alone(options: &LiveOptions, entries: &[Entry]) -> anyhow::Result<()> {
     let entries = &entries[..entries.len().min(1_000_000)];
     let count = entries.len() as f64;

@@ -1,10 +1,9 @@
-//! What does it cost an index to change while it is searched, and a segment to be a file?
+//! Measures the cost of changing an index while it is searched, and of segments as files.
 //!
-//! `hapax-bench-live load` searches a live index at rest, then while another thread inserts as
-//! fast as it can and merges, then at rest again, in one run. `hapax-bench-live files` compares
-//! the engines and encodings of one segment: bytes, opening, searching. Fingerprints are random
-//! with planted near-duplicates; every table's answers are compared with a scan's before its
-//! time is printed.
+//! `hapax-bench-live load` searches a live index at rest, then while another thread inserts as fast as possible and
+//! merges, then at rest again, in one run. `hapax-bench-live files` compares the engines and encodings of one
+//! segment: bytes, opening, searching. Fingerprints are random with planted near-duplicates; answers are compared
+//! with a scan's before a time is printed.
 #![expect(clippy::print_stdout, reason = "a program that prints its tables")]
 
 mod files;
@@ -24,7 +23,7 @@ struct Arguments {
     /// Entries in the index, or in the segment
     #[arg(long, global = true, default_value_t = 1_000_000)]
     entries: u64,
-    /// Distance of the searches
+    /// Distance of the searches in bits
     #[arg(long, global = true, default_value_t = 6)]
     within: u8,
 }
@@ -46,11 +45,11 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// Share of the rows that have a near-duplicate planted for them.
+/// Share of the rows that have a planted near-duplicate.
 const SHARE: f64 = 0.1;
 const SEED: u64 = 3;
 
-/// Entries with ids from 0, and queries: copies, so that each has an answer.
+/// Entries with ids from 0, and queries, which are copies, so that each has an answer.
 fn data(entries: u64, more: u64, bound: MaxDistance) -> (Vec<Entry>, Vec<Fingerprint>) {
     let flips = bound.bits().max(1);
     let planted = hapax_synth::planted(SEED, entries + more, SHARE, flips);
@@ -68,5 +67,5 @@ fn data(entries: u64, more: u64, bound: MaxDistance) -> (Vec<Entry>, Vec<Fingerp
     (all, queries)
 }
 
-/// As many as go through an engine together, several times.
+/// Number of queries that pass through an engine together, several times.
 const QUERIES: usize = 2048;

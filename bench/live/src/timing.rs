@@ -1,24 +1,23 @@
-//! Clocks and numbers for people.
+//! Clocks, and numbers for people.
 //!
-//! A rate by the clock on the wall depends on who else wants the CPU; one by CPU time does not, and
-//! is what ratios are taken of.
+//! A rate per wall time depends on the load of the machine; a rate per CPU time does not, and is used for ratios.
 
 use std::time::{Duration, Instant};
 
 use hapax::fingerprint::{Fingerprint, MaxDistance};
 use hapax::index::{HammingIndex, Query};
 
-/// Queries of one call.
+/// Queries per call.
 pub(crate) const BATCH: usize = 256;
 
-/// How long `work` took, and what it gave.
+/// Runs `work`; returns its duration and result.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let start = Instant::now();
     let result = work();
     (start.elapsed(), result)
 }
 
-/// Queries a second, by the clock on the wall and by the time this thread had a CPU.
+/// Queries per second of wall time and of CPU time of this thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Rate {
     pub(crate) wall: f64,
@@ -40,7 +39,7 @@ impl Stopwatch {
         self.start.elapsed()
     }
 
-    /// Where the system does not report CPU time, it is taken to be all of the time.
+    /// If the system does not report CPU time, uses wall time instead.
     pub(crate) fn rate(&self, count: usize) -> Rate {
         let wall = self.wall();
         let cpu = cpu_time().zip(self.cpu).map_or(wall, |(now, then)| now - then);
@@ -48,14 +47,14 @@ impl Stopwatch {
     }
 }
 
-/// How long this thread has run on a CPU: the first number of Linux's `schedstat`.
+/// CPU time of this thread: the first number of Linux's `schedstat`.
 fn cpu_time() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Queries a second over all queries, at least once and for at least `least`; and the matches
-/// of one round.
+/// Runs all queries at least once and for at least `least`; returns queries per second, and the
+/// matches of one round.
 pub(crate) fn rate(
     index: &dyn HammingIndex,
     queries: &[Fingerprint],
@@ -78,7 +77,7 @@ pub(crate) fn rate(
     }
 }
 
-/// 1234567 as `1,234,567`.
+/// Formats 1234567 as `1,234,567`.
 pub(crate) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut out = String::new();

@@ -1,13 +1,13 @@
-//! `--name value` pairs and plain words: all that a benchmark needs of a command line.
+//! Parses the command line: `--name value` pairs and plain words.
 
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// What was typed behind the command.
+/// The arguments after the command.
 pub(crate) struct Arguments {
     named: BTreeMap<String, String>,
-    /// Everything without a name.
+    /// Arguments without a name.
     pub(crate) plain: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl Arguments {
         Ok(Self { named, plain })
     }
 
-    /// A value, if it was given.
+    /// An optional value.
     pub(crate) fn given<T: FromStr>(&mut self, name: &str) -> anyhow::Result<Option<T>> {
         let Some(text) = self.named.remove(name) else { return Ok(None) };
         match text.parse() {
@@ -36,12 +36,12 @@ impl Arguments {
         }
     }
 
-    /// A value that must be given.
+    /// A required value.
     pub(crate) fn needed<T: FromStr>(&mut self, name: &str) -> anyhow::Result<T> {
         self.given(name)?.with_context(|| format!("--{name} is needed"))
     }
 
-    /// Refuses what nobody asked for.
+    /// Refuses unused names; returns the plain words.
     pub(crate) fn done(self) -> anyhow::Result<Vec<String>> {
         match self.named.keys().next() {
             Some(name) => bail!("--{name} is unknown"),

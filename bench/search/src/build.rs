@@ -1,4 +1,4 @@
-//! An index of corpora, made with the library as any program would.
+//! Builds an index of corpora with the library.
 
 use crate::arguments::Arguments;
 use anyhow::Context;
@@ -44,7 +44,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
                     (Content::Bytes(bytes), _) => extractor.extract(bytes, &hints)?,
                 };
                 let signature = fingerprinter.extracted(page);
-                // Names of several corpora must not collide: addresses do not.
+                // Ids of several corpora may collide; addresses do not.
                 let name = url.unwrap_or(&document.id);
                 pages.push(SearchPage {
                     url: url.unwrap_or_default().to_owned(),

@@ -1,7 +1,7 @@
-//! The job over a real index and log: the paper's table and figures, time, threads, quality.
+//! Runs the job on a real index and log: the paper's table and figures, time, threads, quality.
 //!
-//! Asserted before anything is printed: more bits find no less, more queries leave no more, threads and
-//! runs make no difference. Nothing is changed in the index: what would be gone is hidden.
+//! Asserts before printing: more bits find at least as much, more queries leave at most as much, threads and
+//! repetitions make no difference. The index is not changed: removed documents are only hidden.
 
 use crate::arguments::Arguments;
 use crate::quality::Groups;
@@ -31,30 +31,30 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     let (rows, _) = read(Unpacked::open(&log)?, &ReadLog::default())?;
     let log = Log::of(rows, &Noise::default());
     let engine = TantivyIndex::open(&index)?;
-    // Every tenth query is nobody's teacher.
-    let (held, taught): (Vec<_>, Vec<_>) =
+    // Every tenth query is held_out out.
+    let (held_out, training): (Vec<_>, Vec<_>) =
         log.queries.into_iter().enumerate().partition(|(at, _)| at % 10 == 9);
     let own = |list: Vec<(usize, _)>| list.into_iter().map(|it| it.1).collect::<Vec<_>>();
-    let (held, mut taught) = (ranked(&own(held)), ranked(&own(taught)));
-    taught.truncate(queries);
+    let (held_out, mut training) = (ranked(&own(held_out)), ranked(&own(training)));
+    training.truncate(queries);
     println!(
         "{} documents; {} queries, {} held back",
         engine.totals().documents,
-        taught.len(),
-        held.len()
+        training.len(),
+        held_out.len()
     );
     if let Some(queries) = time_only {
-        return time(&engine, &taught[..queries.min(taught.len())]);
+        return time(&engine, &training[..queries.min(training.len())]);
     }
     let policy = Policy::default();
-    let parallel = tables(&engine, &taught, &policy)?;
+    let parallel = tables(&engine, &training, &policy)?;
     if let Some(full) = full {
-        quality(&Groups::read(&full)?, &engine, &taught, &held, &parallel)?;
+        quality(&Groups::read(&full)?, &engine, &training, &held_out, &parallel)?;
     }
     Ok(())
 }
 
-/// One thread and two over the same queries, with time split.
+/// Compares one thread and two on the same queries, with time per phase.
 fn time(engine: &TantivyIndex, queries: &[Ranked]) -> anyhow::Result<()> {
     let policy = Policy::default();
     let mut walls = Vec::new();
@@ -97,7 +97,7 @@ fn split(outcome: &Outcome) -> String {
     )
 }
 
-/// Table I both ways, and what differs.
+/// Table I in both variants, and the difference.
 fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow::Result<Outcome> {
     let bounds = bounds();
     let options = JobOptions { sweep: bounds.clone(), ..JobOptions::new(policy) };
@@ -128,7 +128,7 @@ fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow:
     Ok(parallel)
 }
 
-/// Prints a table after checking its shape.
+/// Checks the shape of a table and prints it.
 fn show(
     table: &DuplicatesByRank,
     seconds: Option<&dyn Fn(u64, u64, usize) -> f64>,
@@ -164,17 +164,18 @@ fn show(
     Ok(())
 }
 
-/// What the first queries remove of all duplicates, and what a reader still sees.
+/// The share of all duplicates that the first queries remove, and the duplicates that readers still
+/// see.
 fn quality(
     groups: &Groups,
     engine: &TantivyIndex,
-    taught: &[Ranked],
-    held: &[Ranked],
+    training: &[Ranked],
+    held_out: &[Ranked],
     all: &Outcome,
 ) -> anyhow::Result<()> {
     let nobody = BTreeSet::new();
-    let too_many = groups.too_many(&nobody);
-    let before = groups.seen(engine, held, &|_| false)?;
+    let too_many = groups.surplus(&nobody);
+    let before = groups.seen(engine, held_out, &|_| false)?;
     let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
     println!("\na full dedup finds {too_many} documents too many");
     println!(
@@ -184,14 +185,14 @@ fn quality(
     println!("| 0 | 0 | 0 % | {:.1} % |", share(before.duplicates, before.results));
     let policy = Policy::default();
     let mut last = 0;
-    for most in [10, 100, 1000, taught.len()] {
-        let most = most.min(taught.len());
-        let queries = &taught[..most];
+    for most in [10, 100, 1000, training.len()] {
+        let most = most.min(training.len());
+        let queries = &training[..most];
         let found = all_at_once(engine, queries, &JobOptions::new(&policy), |_| ())?;
         let gone: BTreeSet<&str> = found.removed.iter().map(|it| it.name.as_str()).collect();
         let ids: BTreeSet<DocumentId> = found.removed.iter().map(|it| it.mark.document).collect();
-        let removed = too_many - groups.too_many(&gone);
-        let after = groups.seen(engine, held, &|id| ids.contains(&id))?;
+        let removed = too_many - groups.surplus(&gone);
+        let after = groups.seen(engine, held_out, &|id| ids.contains(&id))?;
         println!(
             "| {most} | {} | {:.1} % | {:.1} % |",
             found.removed.len(),
@@ -200,7 +201,7 @@ fn quality(
         );
         ensure!(removed >= last, "more queries must not leave more");
         last = removed;
-        ensure!(most < taught.len() || found.removed == all.removed, "two runs differ");
+        ensure!(most < training.len() || found.removed == all.removed, "two runs differ");
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! A log for corpora that no public log was asked of: queries are words that stand together in the
-//! titles and texts of their own pages, and how often each is asked follows a real log.
+//! Makes a log for corpora without a public one: queries are consecutive words in the titles and texts of their own
+//! pages, with the frequencies of a real log.
 //!
-//! The real log's counts by rank are fitted by a power law; as many words a query has as its queries
-//! have. A page is drawn evenly, so a popular query is about any page. What is not modelled: that
-//! people ask for popular pages, misspellings, sessions.
+//! A power law is fitted to the real log's counts by rank; query lengths are drawn from its queries. Pages are drawn
+//! uniformly, so a popular query is about any page. Does not model that popular pages get more queries, misspellings,
+//! or sessions.
 
 use crate::arguments::Arguments;
 use anyhow::ensure;
@@ -41,7 +41,8 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
             else {
                 continue;
             };
-            // A page of all so far has the same chance; only drawn ones are read.
+            // Reservoir sampling: every page so far has the same chance, and only drawn ones are
+            // read.
             seen += 1;
             let at = if passages.len() < wanted { seen - 1 } else { rng.below(seen) };
             if at >= wanted as u64 {
@@ -69,7 +70,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         }
         let from = rng.below((words.len() - most + 1) as u64) as usize;
         let query = words[from..from + most].join(" ").to_lowercase();
-        // Long runs without spaces are no queries.
+        // Long runs without spaces are not plausible queries.
         let query: String = query.chars().take(40).collect();
         let next = chosen.len();
         if next < queries {
@@ -95,7 +96,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Least squares of the logarithms over the ranks whose counts are not all the same.
+/// Least squares of the logarithms, over the ranks before the counts become constant.
 fn exponent(log: &Log) -> f64 {
     let points: Vec<(f64, f64)> = (1..)
         .zip(&log.queries)

@@ -1,4 +1,4 @@
-//! Measures query-biased dedup and PageRank. Every answer is asserted before a number is printed.
+//! Measures query-biased dedup and PageRank; asserts every answer before it prints a number.
 //!
 //! ```text
 //!   rank  [--pages N] [--links N] [--tsv FILE]          PageRank of a synthetic graph
@@ -7,7 +7,7 @@
 //!   job   --index DIR --log FILE [--full GROUPS] [--queries N] [--time-only N]
 //! ```
 //!
-//! `job` is the paper's Table I and Figures 4 to 6, time, threads, and quality compared with a full dedup.
+//! `job` prints the paper's Table I and Figures 4 to 6, time, threads, and quality compared with a full dedup.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 

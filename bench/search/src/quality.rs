@@ -1,6 +1,6 @@
-//! What is left of the duplicates that a full dedup of the corpus finds.
+//! Counts the remaining duplicates of those found by a full dedup of the corpus.
 //!
-//! A group of the full dedup with *n* documents has *n* - 1 too many, whichever copy stays.
+//! A group of the full dedup with *n* documents has *n* - 1 surplus documents, whichever copy is kept.
 
 use anyhow::Context;
 use arrow_array::cast::AsArray;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// The groups of a full dedup, by address of the document.
 pub(crate) struct Groups(BTreeMap<String, u64>);
 
-/// Duplicates seen in lists of results.
+/// Duplicates in lists of results.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Seen {
     pub(crate) results: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Seen {
 }
 
 impl Groups {
-    /// Of `groups.parquet`.
+    /// Reads `groups.parquet`.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let mut groups = BTreeMap::new();
         for batch in ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()? {
@@ -38,16 +38,16 @@ impl Groups {
         Ok(Self(groups))
     }
 
-    /// Documents too many, when these are gone.
-    pub(crate) fn too_many(&self, gone: &BTreeSet<&str>) -> u64 {
+    /// The number of surplus documents after removing `removed`.
+    pub(crate) fn surplus(&self, removed: &BTreeSet<&str>) -> u64 {
         let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
-        for (_, group) in self.0.iter().filter(|(url, _)| !gone.contains(url.as_str())) {
+        for (_, group) in self.0.iter().filter(|(url, _)| !removed.contains(url.as_str())) {
             *sizes.entry(*group).or_default() += 1;
         }
         sizes.values().map(|size| size - 1).sum()
     }
 
-    /// Results in the best ten of queries whose group an earlier result of the ten has.
+    /// Counts results among the top ten whose group has an earlier result among them.
     pub(crate) fn seen<E: Engine>(
         &self,
         engine: &E,

@@ -1,5 +1,5 @@
-//! PageRank of a graph with skewed in-degrees: seconds, and a check by one plain step over the
-//! list of links, which shares no code with what is measured.
+//! PageRank of a graph with skewed in-degrees: time, and a check by one direct step over the list of links, which
+//! shares no code with the measured program.
 
 use crate::arguments::Arguments;
 use anyhow::ensure;
@@ -20,7 +20,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     let links: Vec<(u32, u32)> = (0..count)
         .map(|_| {
             let from = rng.below(u64::from(pages)) as u32;
-            // Popular pages are anywhere.
+            // Popular pages are scattered over all numbers.
             let to = mix(popularity.draw(&mut rng)) % u64::from(pages);
             (from, to as u32)
         })
@@ -70,7 +70,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How far one more step moves the scores.
+/// The change of the scores in one more step.
 fn residual(pages: usize, links: &[(u32, u32)], scores: &[f64], damping: f64) -> f64 {
     let mut links: Vec<(u32, u32)> =
         links.iter().copied().filter(|(from, to)| from != to).collect();

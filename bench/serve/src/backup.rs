@@ -1,9 +1,9 @@
-//! What a backup costs clients while it is made, and what an increment holds.
+//! Measures the effect of a backup on clients, and the size of an increment.
 //!
-//! Clients ask and record all the time; their waits before a backup are compared with those while it is made. The client
-//! that takes the backup shares the cores with all others, as everything here does. When the clients have gone, one page
-//! in a hundred is changed: the next backup holds that and nothing else. At the end the chain is restored, which checks
-//! it, and compared with what was acknowledged.
+//! Clients check and record continuously; their latencies before a backup are compared with those during it. The
+//! client that takes the backup shares the cores with all others. After the clients have stopped, one page in a
+//! hundred is changed: the next backup contains those pages only. At the end the chain is restored, which checks it,
+//! and compared with what was acknowledged.
 
 use crate::clients::{Measured, must_be};
 use crate::pages;
@@ -21,44 +21,44 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What to measure.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Pages in the repository
     #[arg(long, default_value_t = 1_000_000)]
     pages: u64,
-    /// Seconds before a backup that it is compared with
+    /// Seconds measured before a backup, for comparison
     #[arg(long, default_value_t = 20)]
     seconds: u64,
     /// Connections; one request in four records a page, the others check one
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// Milliseconds that a connection waits after each answer: 0 asks for all that the machine has
+    /// Pause of a connection after each answer in milliseconds; 0 uses the full capacity of the
+    /// machine
     #[arg(long, default_value_t = 0)]
     pause_ms: u64,
-    /// Where the repository is made, and stays; a temporary folder by default
+    /// Folder of the repository, which is kept; a temporary folder by default
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
-/// The most that waits may grow while a backup is made.
+/// Maximum ratio of latencies during and before a backup.
 const MOST: f32 = 2.0;
-/// Increments made one after another while clients ask.
+/// Number of consecutive increments while clients are active.
 const INCREMENTS: usize = 5;
-/// One page in so many is changed for the increment whose bytes are counted.
+/// One in this many pages is changed for the increment whose size is measured.
 const CHANGED: u64 = 100;
-/// Words of a page that was changed.
+/// Number of words of a changed page.
 const OTHER_WORDS: u32 = pages::WORDS + 1;
 const JSON: &str = "application/json";
 
-/// An answer: when it was asked for, how many milliseconds it took, whether it was a write.
+/// An answer: time of the request, latency in milliseconds, whether it was a write.
 struct Answered {
     asked: Instant,
     took: f32,
     write: bool,
 }
 
-/// A stretch of time with a name.
+/// A time range with a name.
 struct Window {
     name: &'static str,
     times: Vec<(Instant, Instant)>,
@@ -113,7 +113,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Asks until it is over: three checks, then a page that is recorded again as it was.
+/// Sends requests until `over` is set: three checks, then a page that is recorded again unchanged.
 fn ask(
     options: &Options,
     address: SocketAddr,
@@ -147,14 +147,14 @@ fn ask(
 
 type Made = (Summary, Duration);
 
-/// Takes backups while clients ask; which time was which, and the first backup.
+/// Takes backups while clients are active; returns the time ranges and the first backup.
 fn phases(options: &Options, address: SocketAddr, place: &Path) -> Result<(Vec<Window>, Made)> {
     let quiet = |name, seconds| {
         let start = Instant::now();
         std::thread::sleep(Duration::from_secs(seconds));
         Window { name, times: vec![(start, Instant::now())] }
     };
-    // Caches fill.
+    // Warms up the caches.
     quiet("", 5);
     let before = quiet("before", options.seconds);
     let start = Instant::now();
@@ -172,7 +172,7 @@ fn phases(options: &Options, address: SocketAddr, place: &Path) -> Result<(Vec<W
     Ok((vec![before, during, after, increments], whole))
 }
 
-/// A backup by HTTP, as `hapax store backup --server` takes it: written, then read again.
+/// Takes a backup over HTTP, like `hapax store backup --server`: writes it, then reads it again.
 fn backup(address: SocketAddr, place: &Path, name: &str) -> Result<Made> {
     let start = Instant::now();
     let client = Service::client(&format!("http://{address}"), None);
@@ -186,7 +186,7 @@ fn backup(address: SocketAddr, place: &Path, name: &str) -> Result<Made> {
     Ok((made, start.elapsed()))
 }
 
-/// Prints the waits of each window; the most that p50 or p99 grew while a backup was made.
+/// Prints the latencies of each window; returns the largest ratio of p50 or p99 during a backup.
 fn table(answers: &[Answered], windows: &[Window]) -> f32 {
     let mut table = Table::new();
     table.set_header(["", "", "seconds", "a second", "p50 ms", "p99 ms", "p50 ratio", "p99 ratio"]);
@@ -219,7 +219,7 @@ fn changed(options: &Options) -> impl Iterator<Item = u64> {
     (0..options.pages).step_by(CHANGED as usize)
 }
 
-/// Records one page in a hundred with other words; how many.
+/// Records one page in a hundred with other words; returns their number.
 fn change(options: &Options, address: SocketAddr) -> Result<u64> {
     let recipe = pages::fingerprinter()?.recipe_id().to_string();
     let mut lines = String::new();
@@ -235,7 +235,7 @@ fn change(options: &Options, address: SocketAddr) -> Result<u64> {
     Ok(recorded as u64)
 }
 
-/// The restored repository has every page as it was acknowledged last.
+/// Checks that the restored repository has every page as last acknowledged.
 fn compare(options: &Options, folder: &Path, place: &Path, restored: &Path) -> Result<()> {
     let start = Instant::now();
     let (_, found) = backups::restore(&place.to_owned(), None, restored)?;

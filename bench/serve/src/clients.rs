@@ -1,6 +1,6 @@
-//! Clients that ask at once and remember how long each answer took.
+//! Concurrent clients that record the latency of each answer.
 //!
-//! Requests are made before the clock starts; every answer is looked at, and a wrong one ends the run.
+//! Requests are prepared before the clock starts. Every answer is checked, and a wrong one ends the run.
 
 use crate::wire::Connection;
 use anyhow::{Context, Result, ensure};
@@ -8,14 +8,14 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How many a second, and how long each took, in milliseconds, sorted.
+/// Answers per second, and sorted latencies in milliseconds.
 pub(crate) struct Measured {
     pub(crate) rate: f64,
     took: Vec<f32>,
 }
 
 impl Measured {
-    /// Answers that took so many milliseconds each, in so long.
+    /// From the latencies of answers and the duration in seconds.
     pub(crate) fn new(mut took: Vec<f32>, seconds: f64) -> Self {
         took.sort_by(f32::total_cmp);
         Self { rate: took.len() as f64 / seconds, took }
@@ -31,7 +31,7 @@ impl Measured {
     }
 }
 
-/// Asks from all connections at once, each for itself, for a while.
+/// Sends requests on all connections independently for some time.
 pub(crate) fn measure(
     address: SocketAddr,
     connections: usize,
@@ -71,10 +71,10 @@ pub(crate) fn measure(
     Ok(Measured::new(took?, start.elapsed().as_secs_f64()))
 }
 
-/// An answer must be good and have this in it.
+/// Checks the status of an answer and that it contains `expected`.
 pub(crate) fn must_be(connection: &Connection, status: u16, expected: &[u8]) -> Result<()> {
     let body = &connection.body;
-    // From the end, where it is: the client's work is measured too.
+    // Searches from the end, where it is, because the client's work is measured too.
     let right = body.windows(expected.len()).rev().any(|part| part == expected);
     ensure!(status == 200 && right, "{status}: {}", String::from_utf8_lossy(body));
     Ok(())

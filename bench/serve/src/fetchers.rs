@@ -1,8 +1,9 @@
-//! Many crawlers at one service: what each gets, and whether one that asks for more than the others takes it from them.
+//! Measures many crawlers with one service: what each gets, and whether a greedy one takes it from the others.
 //!
-//! Twenty crawlers, each with a token and 64 connections, check pages, record pages and send batches. What they get is
-//! compared with the same mix on the library and with `/healthz` from as many connections. Then one of them opens ten times
-//! as many connections as each other; then more come than the service works on at once, and wait as `Retry-After` says.
+//! Twenty crawlers, each with a token and 64 connections, check pages, record pages and send batches. Their
+//! throughput is compared with the same mix on the library and with `/healthz` on as many connections. Then one of
+//! them opens ten times as many connections as each other one; then more requests come than the service processes at
+//! once, and wait as `Retry-After` says.
 
 use crate::clients::{Measured, must_be};
 use crate::process::Server;
@@ -16,34 +17,33 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What to measure.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Pages in the repository
     #[arg(long, default_value_t = 1_000_000)]
     pages: u64,
-    /// Seconds of each measurement
+    /// Seconds per measurement
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// Crawlers, each with a token of its own
+    /// Crawlers, each with its own token
     #[arg(long, default_value_t = 20)]
     crawlers: usize,
-    /// Connections of each
+    /// Connections per crawler
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// Ask for the nearest page of those that match none, too: they are compared with all pages
+    /// Request the nearest page also for pages without a match, which compares them with all pages
     #[arg(long)]
     nearest: bool,
-    /// Where the repository is made, and stays; a temporary folder by default
+    /// Folder of the repository, which is kept; a temporary folder by default
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
 /// Lines of a batch.
 pub(crate) const LINES: u64 = 20;
-/// Different requests of each measurement.
+/// Number of different requests per measurement.
 const REQUESTS: u64 = 4000;
-/// So many times the connections of others has the one that wants more.
+/// Connections of the greedy crawler relative to the others.
 const GREEDY: usize = 10;
 const JSON: &str = "application/json";
 
@@ -57,7 +57,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The `turn`th request of the mix: seven checks, two records and a batch.
+    /// The kind of a request in the mix: seven checks, two records and a batch of ten.
     pub(crate) fn of_mix(turn: u64) -> Self {
         match turn % 10 {
             0..=6 => Self::Check,
@@ -67,18 +67,18 @@ impl Kind {
     }
 }
 
-/// An answer: of which crawler, to what, in how many milliseconds.
+/// An answer: number of the crawler, kind of the request, latency in milliseconds.
 struct Answered {
     crawler: usize,
     kind: Kind,
     took: f32,
 }
 
-/// Answers in so many seconds.
+/// Answers during a number of seconds.
 struct Load {
     answers: Vec<Answered>,
     seconds: f64,
-    /// Answers that said: later, with the seconds to wait.
+    /// Answers with `Retry-After`.
     delayed: u64,
 }
 
@@ -88,7 +88,7 @@ impl Load {
         Measured::new(took.collect(), self.seconds)
     }
 
-    /// Answers to each crawler.
+    /// Number of answers to each crawler.
     fn shares(&self, crawlers: usize) -> Vec<usize> {
         let mut counts = vec![0; crawlers];
         self.answers.iter().for_each(|it| counts[it.crawler] += 1);
@@ -165,7 +165,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     server.kill()?;
 
-    // The default limits, with places for fewer requests than there are connections.
+    // The default limits, with fewer concurrent requests than connections.
     let settings = [
         tokens,
         ("HAPAX_LIMITS__CONNECTIONS", (all * 2).to_string()),
@@ -192,7 +192,7 @@ fn spread(name: &str, shares: &[usize]) {
     );
 }
 
-/// Asks from all connections of all crawlers at once.
+/// Sends requests on all connections of all crawlers at once.
 fn load(
     options: &Options,
     address: SocketAddr,
@@ -205,28 +205,27 @@ fn load(
     let made = requests(options, kind)?;
     let start = Instant::now();
     let mut seconds = 0.0;
-    let answers =
-        std::thread::scope(|scope| -> Result<Vec<Answered>> {
-            let mut clients = Vec::new();
-            for (crawler, count) in connections.iter().enumerate() {
-                for place in 0..*count {
-                    let (over, made, told) = (&over, &made, &delayed);
-                    let first = (crawler * 64 + place) * 31;
-                    let client = std::thread::Builder::new().stack_size(256 << 10);
-                    clients.push(client.spawn_scoped(scope, move || {
-                        ask(address, crawler, first, made, over, told)
-                    })?);
-                }
+    let answers = std::thread::scope(|scope| -> Result<Vec<Answered>> {
+        let mut clients = Vec::new();
+        for (crawler, count) in connections.iter().enumerate() {
+            for place in 0..*count {
+                let (over, made, delayed_count) = (&over, &made, &delayed);
+                let first = (crawler * 64 + place) * 31;
+                let client = std::thread::Builder::new().stack_size(256 << 10);
+                clients.push(client.spawn_scoped(scope, move || {
+                    ask(address, crawler, first, made, over, delayed_count)
+                })?);
             }
-            std::thread::sleep(time);
-            over.store(true, Ordering::Relaxed);
-            seconds = start.elapsed().as_secs_f64();
-            let mut answers = Vec::new();
-            for client in clients {
-                answers.extend(client.join().ok().context("a client panicked")??);
-            }
-            Ok(answers)
-        })?;
+        }
+        std::thread::sleep(time);
+        over.store(true, Ordering::Relaxed);
+        seconds = start.elapsed().as_secs_f64();
+        let mut answers = Vec::new();
+        for client in clients {
+            answers.extend(client.join().ok().context("a client panicked")??);
+        }
+        Ok(answers)
+    })?;
     Ok(Load { answers, seconds, delayed: delayed.into_inner() })
 }
 
@@ -236,11 +235,11 @@ struct Made {
     path: &'static str,
     media: &'static str,
     body: String,
-    /// What the answer must have in it.
+    /// Expected part of the answer.
     expected: &'static [u8],
 }
 
-/// Requests of different pages, in the order in which a connection sends them.
+/// Requests for different pages, in the order in which a connection sends them.
 fn requests(options: &Options, kind: impl Fn(u64) -> Kind) -> Result<Vec<Made>> {
     let real = pages::real()?;
     let recipe = pages::fingerprinter()?.recipe_id().to_string();
@@ -271,7 +270,7 @@ fn requests(options: &Options, kind: impl Fn(u64) -> Kind) -> Result<Vec<Made>> 
     made.collect()
 }
 
-/// One connection: asks until it is over, and waits as the answer says.
+/// One connection: sends requests until `over` is set, and waits as the answers say.
 fn ask(
     address: SocketAddr,
     crawler: usize,
@@ -295,7 +294,7 @@ fn ask(
             std::thread::sleep(Duration::from_secs(wait));
             status = connection.ask(&request)?;
         }
-        // What was asked for last may be answered when the clock has stopped.
+        // The last answer may arrive after the clock has stopped.
         if over.load(Ordering::Relaxed) {
             break;
         }

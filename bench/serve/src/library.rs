@@ -13,7 +13,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Calls `work(thread, n)` on all cores for a while; calls a second.
+/// Calls `work(thread, n)` on all cores for some time; returns calls per second.
 fn on_all_cores<W: FnMut(u64) -> Result<()>>(
     time: Duration,
     make: impl Fn(usize) -> Result<W> + Sync,
@@ -55,7 +55,7 @@ fn on_threads<W: FnMut(u64) -> Result<()>>(
     Ok(done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Ready fingerprints checked a second.
+/// Checks of ready fingerprints per second.
 pub(crate) fn check_ready(store: &Repository, pages: u64, time: Duration) -> Result<f64> {
     on_all_cores(time, |_| {
         Ok(move |n: u64| {
@@ -68,7 +68,7 @@ pub(crate) fn check_ready(store: &Repository, pages: u64, time: Duration) -> Res
     })
 }
 
-/// Real pages extracted, fingerprinted and checked a second.
+/// Real pages that are extracted, fingerprinted and checked per second.
 pub(crate) fn check_real(store: &Repository, html: &[String], time: Duration) -> Result<f64> {
     on_all_cores(time, |_| {
         let mut by = pages::fingerprinter()?;
@@ -85,7 +85,8 @@ pub(crate) fn check_real(store: &Repository, html: &[String], time: Duration) ->
     })
 }
 
-/// The mix of many crawlers, as many requests a second as 64 threads get: they share commits, as those of the service do.
+/// Requests per second of the mix of many crawlers, on 64 threads that share commits like those of
+/// the service.
 pub(crate) fn mix(store: &Repository, pages: u64, time: Duration) -> Result<f64> {
     on_threads(64, time, |thread| {
         let mut turn = thread as u64;
@@ -105,7 +106,7 @@ pub(crate) fn mix(store: &Repository, pages: u64, time: Duration) -> Result<f64>
     })
 }
 
-/// New pages recorded durably a second, in commits as large as the service makes them.
+/// New pages recorded durably per second, in commits as large as those of the service.
 pub(crate) fn observe(store: &Repository, pages: Range<u64>) -> Result<f64> {
     let count = pages.end - pages.start;
     let start = Instant::now();

@@ -1,7 +1,7 @@
 //! The load: the library, then the service, then their ratios.
 //!
-//! All in one run and on the same cores, so that the ratios hold on a busy machine too. The batch is one stream, sent by
-//! one thread while another reads.
+//! All in one run on the same cores, so that the ratios are valid on a busy machine too. The batch is one stream,
+//! sent by one thread while another reads.
 
 use crate::clients::{Measured, measure};
 use crate::process::Server;
@@ -14,22 +14,20 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What to measure.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Pages in the repository
     #[arg(long, default_value_t = 1_000_000)]
     pages: u64,
-    /// Seconds of each measurement
+    /// Seconds per measurement
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// Connections
     #[arg(long, default_value_t = 64)]
     connections: usize,
     /// Pages recorded in the batches
     #[arg(long, default_value_t = 200_000)]
     batch: u64,
-    /// Where the repository is made, and stays; a temporary folder by default
+    /// Folder of the repository, which is kept; a temporary folder by default
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }
@@ -109,7 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// One stream of new pages; every verdict is looked at.
+/// Sends one stream of new pages and checks every verdict.
 fn batch(address: SocketAddr, from: u64, count: u64, recipe: &str) -> Result<Measured> {
     let mut body = String::new();
     for n in from..from + count {

@@ -1,10 +1,10 @@
-//! Measures how much of the library's speed is left behind HTTP, and whether the service survives an hour.
+//! Measures how much of the library's speed remains over HTTP, and whether the service survives an hour.
 //!
-//! `load` measures the library alone on all cores, then a service in a process of its own over loopback: health,
-//! ready fingerprints, real pages, a batch. Every verdict is compared with the known one; a wrong one ends the run.
-//! `soak` mixes all that, kills and restarts the service, and looks for every acknowledged page at the end.
-//! `backup` measures clients' waiting time during a backup, `fetchers` the throughput of twenty crawlers. Client
-//! and server share the machine's cores, so only ratios count.
+//! `load` measures the library alone on all cores, then a service in its own process over loopback: health, ready
+//! fingerprints, real pages, a batch. Every verdict is compared with the known one; a wrong one ends the run. `soak`
+//! mixes all that, kills and restarts the service, and looks for every acknowledged page at the end. `backup`
+//! measures clients' latency during a backup, `fetchers` the throughput of twenty crawlers. Clients and server share
+//! the machine's cores, so only ratios count.
 #![expect(clippy::print_stdout, reason = "a program that prints its tables")]
 
 mod backup;
@@ -29,18 +29,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Benchmark {
-    /// Against the library alone, in one run
+    /// Throughput compared with the library alone, in one run
     Load(load::Options),
     /// Mixed load with kills and restarts
     Soak(soak::Options),
-    /// What clients wait before and during a backup, and what an increment holds
+    /// Client latency before and during a backup, and the size of an increment
     Backup(backup::Options),
     /// Many crawlers with many connections each
     Fetchers(fetchers::Options),
-    /// The server process of the others
+    /// The server process of the other benchmarks
     #[command(hide = true)]
     Server {
-        /// The repository
+        /// Folder of the repository
         store: PathBuf,
     },
 }

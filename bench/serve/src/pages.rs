@@ -1,4 +1,4 @@
-//! The pages: made-up fingerprints for bulk, real HTML for the rest.
+//! The pages: synthetic fingerprints for bulk, real HTML for the rest.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, Recipe, Sketch};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Words of every page.
 pub(crate) const WORDS: u32 = 300;
-/// Pages of one commit while the repository is made, and of a batch of the library.
+/// Pages per commit while the repository is created, and per batch of the library.
 pub(crate) const BATCH: u64 = 4096;
 
 pub(crate) fn fingerprinter() -> Result<Fingerprinter> {
@@ -23,7 +23,7 @@ fn scramble(n: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Every third page is a near copy of the one two before it.
+/// Every third page is a near copy of the page two before it.
 pub(crate) fn is_copy(n: u64) -> bool {
     n % 3 == 2
 }
@@ -53,19 +53,19 @@ fn hash(n: u64) -> ContentHash {
     ContentHash::from_bytes(hash)
 }
 
-/// Page `n` as the library takes it.
+/// Page `n` for the library.
 pub(crate) fn observation(n: u64) -> Observation {
     let mut seen = Observation::of_parts(url(n), hash(n), Some(comparable(n)));
     seen.words = WORDS;
     seen
 }
 
-/// Page `n` as the service takes it, as JSON.
+/// Page `n` for the service, as JSON.
 pub(crate) fn ready(n: u64, url: String, recipe: &str) -> Result<String> {
     json(url, n, WORDS, recipe)
 }
 
-/// Page `n` with the content of another and so many words, as JSON.
+/// Page `n` with the content of another one and this many words, as JSON.
 pub(crate) fn version(n: u64, content: u64, words: u32, recipe: &str) -> Result<String> {
     json(url(n), content, words, recipe)
 }
@@ -88,7 +88,7 @@ fn json(url: String, n: u64, words: u32, recipe: &str) -> Result<String> {
 }
 
 pub(crate) fn repository(folder: &Path, pages: u64) -> Result<Repository> {
-    // Ready signatures on many hosts, as a service gets them from crawlers that it trusts.
+    // Ready signatures on many hosts, as from trusted crawlers.
     let settings = Settings::new(fingerprinter()?.recipe_id().clone());
     let settings = Settings { confirm: Confirm::Public, ..settings };
     let store = Repository::create(folder, settings)?;
@@ -101,7 +101,7 @@ pub(crate) fn repository(folder: &Path, pages: u64) -> Result<Repository> {
     Ok(store)
 }
 
-/// The repository in a folder, made with so many pages where there is none.
+/// The repository in a folder, which is created with this many pages if it does not exist.
 pub(crate) fn repository_in(folder: &Path, pages: u64) -> Result<Repository> {
     match folder.join("pages.redb").exists() {
         true => Ok(Repository::open(folder, None)?),

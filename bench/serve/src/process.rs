@@ -1,4 +1,4 @@
-//! The service as a process of its own, which can be asked, measured and killed.
+//! The service in its own process, which can be queried, measured and killed.
 
 use crate::pages;
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What the child process does.
+/// The main function of the child process.
 pub(crate) fn serve(store: &Path) -> Result<()> {
     hapax_server::pools::start_again();
     let by = pages::fingerprinter()?;
@@ -30,7 +30,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// With settings by environment.
+    /// Starts the service with settings in environment variables.
     pub(crate) fn start(store: &Path, settings: &[(&str, String)]) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("server").arg(store).stdout(Stdio::piped());
@@ -42,14 +42,14 @@ impl Server {
         Ok(Self { child, address })
     }
 
-    /// Bytes of resident memory, as the system counts.
+    /// Resident memory in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
     }
 
-    /// Ends it without warning.
+    /// Kills the process.
     pub(crate) fn kill(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;

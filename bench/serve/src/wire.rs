@@ -1,6 +1,6 @@
-//! A small HTTP client that costs little: one connection, kept open, requests made before.
+//! A minimal HTTP client with little overhead: one open connection, prepared requests.
 //!
-//! It knows only what this service sends: a length, or chunks.
+//! Understands only what this service sends: a content length, or chunks.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
     pub(crate) body: Vec<u8>,
-    /// Seconds after which the last answer said to ask again.
+    /// `Retry-After` of the last answer, in seconds.
     pub(crate) retry_after: Option<u64>,
 }
 
@@ -42,13 +42,13 @@ impl Connection {
         Ok(Self { stream, line: String::new(), body: Vec::new(), retry_after: None })
     }
 
-    /// Sends a request and reads the answer; the status.
+    /// Sends a request and reads the answer; returns the status.
     pub(crate) fn ask(&mut self, request: &[u8]) -> Result<u16> {
         self.stream.get_mut().write_all(request)?;
         self.answer()
     }
 
-    /// Sends a long request from another thread while the answer is read.
+    /// Sends a long request on another thread while reading the answer.
     pub(crate) fn ask_long(&mut self, request: &[u8]) -> Result<u16> {
         let mut sender = self.stream.get_ref().try_clone()?;
         std::thread::scope(|scope| {

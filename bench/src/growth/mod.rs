@@ -1,9 +1,9 @@
-//! Measures time per query and bytes per page against the number of pages, for every power of two: batched
-//! find-all, one thread, CPU time.
+//! Measures time per query and bytes per page against the number of pages, for every power of two: batched find-all,
+//! one thread, CPU time.
 //!
 //! Scan and tables run on uniform fingerprints with planted neighbours, all of which must be found; on a sample the
-//! tables must answer as the scan does. The planner chooses the tables within `--memory`. Weak bits run on
-//! documents: see `weak`. Each index is dropped before the next is built; peak memory is printed at the end.
+//! tables must agree with the scan. The planner chooses the tables within `--memory`. Weak bits run on documents: see
+//! `weak`. Each index is dropped before the next is built; peak memory is printed at the end.
 //!
 //! ```text
 //! cargo run --release -p hapax-bench -- growth --to 27 --plot growth.svg
@@ -23,30 +23,30 @@ use crate::plot::{Charts, Point, draw};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The smallest set has two to this power
+    /// Log2 of the smallest number of pages
     #[arg(long, default_value_t = 16)]
     from: u32,
-    /// The largest set has two to this power
+    /// Log2 of the largest number of pages
     #[arg(long, default_value_t = 22)]
     to: u32,
-    /// Distances, each a line of the plot
+    /// Distances; each is a line of the plot
     #[arg(long, value_delimiter = ',', default_value = "3,6")]
     within: Vec<u8>,
-    /// How many queries are asked at each size
+    /// Number of queries at each size
     #[arg(long, default_value_t = 200_000)]
     queries: usize,
-    /// The share of the matches that weak bits are to find
+    /// Recall of weak bits
     #[arg(long, default_value_t = 0.95)]
     recall: f64,
-    /// Gigabytes that an exact index may take
+    /// Memory limit of an exact index in gigabytes
     #[arg(long, default_value_t = 6.0)]
     memory: f64,
-    /// Where to draw the plot
+    /// Output file of the plot
     #[arg(long)]
     plot: Option<PathBuf>,
 }
 
-/// More tables than this gain little: the steps to the last ones are small.
+/// More tables improve little.
 const MOST_TABLES: u64 = 10;
 
 const CHARTS: Charts = Charts {
@@ -57,16 +57,16 @@ const CHARTS: Charts = Charts {
     label: |pages| format!("2<tspan dy='-5' font-size='10'>{}</tspan>", pages.ilog2()),
 };
 
-/// Queries on which engines are compared with the scan.
-const JUDGED: usize = 100;
+/// Number of queries for which engines are compared with the scan.
+const CHECKED: usize = 100;
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ensure!(arguments.from <= arguments.to && arguments.to <= 30, "--from to --to, at most 30");
     let mut rows: Vec<Row> = Vec::new();
-    let documents = weak::Asking::new(arguments.queries / 2, arguments.recall)?;
+    let documents = weak::QueryDocuments::new(arguments.queries / 2, arguments.recall)?;
     for &within in &arguments.within {
         let bound = MaxDistance::new(within).context("a fingerprint has 64 bits")?;
-        let known = documents.know(bound)?;
+        let known = documents.learn(bound)?;
         for power in arguments.from..=arguments.to {
             let already = rows.len();
             rows.extend(exact(1 << power, bound, arguments)?);
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The scan and the tables.
+/// Measures the scan and the tables.
 fn exact(pages: usize, bound: MaxDistance, arguments: &Arguments) -> anyhow::Result<[Row; 2]> {
     let Planted { stored, queries, truth } =
         Planted::new(pages as u64, pages, arguments.queries, bound.bits());
@@ -97,9 +97,9 @@ fn exact(pages: usize, bound: MaxDistance, arguments: &Arguments) -> anyhow::Res
     let scan = Scan::new(Collection::new(entries.entries())?);
     drop(entries);
     let queries: Vec<Query<'_>> = queries.iter().map(|&q| Query::from(q)).collect();
-    let judged = &queries[..JUDGED.min(queries.len())];
-    let (judge, scanned) = best_cpu(1, || scan.find_all_batch(judged, bound));
-    let judge = judge?;
+    let checked = &queries[..CHECKED.min(queries.len())];
+    let (scanned_answers, scanned) = best_cpu(1, || scan.find_all_batch(checked, bound));
+    let scanned_answers = scanned_answers?;
     let row = |engine: String, index: &dyn HammingIndex, queries_per_second: f64| Row {
         engine,
         pages,
@@ -109,13 +109,13 @@ fn exact(pages: usize, bound: MaxDistance, arguments: &Arguments) -> anyhow::Res
         build: None,
         queries_per_second,
     };
-    let scan_row = row("scan".into(), &scan, judged.len() as f64 / scanned.as_secs_f64());
+    let scan_row = row("scan".into(), &scan, checked.len() as f64 / scanned.as_secs_f64());
 
     let options = planned(pages, bound, arguments.memory)?;
     let index = Tables::build(scan.into_collection(), options)?;
     let (answers, took) = best_cpu(3, || index.find_all_batch(&queries, bound));
     let answers = answers?;
-    for (number, expected) in judge.iter().enumerate() {
+    for (number, expected) in scanned_answers.iter().enumerate() {
         ensure!(answers.of(number) == expected, "query {number} differs from the scan");
     }
     for &(query, id, distance) in &truth {
@@ -125,7 +125,7 @@ fn exact(pages: usize, bound: MaxDistance, arguments: &Arguments) -> anyhow::Res
     Ok([scan_row, row(name, &index, queries.len() as f64 / took.as_secs_f64())])
 }
 
-/// The fastest tables that fit.
+/// The fastest tables that fit into memory.
 fn planned(pages: usize, bound: MaxDistance, gigabytes: f64) -> anyhow::Result<TableOptions> {
     let machine = Machine::typical();
     let request = Request::new(pages as u64, bound).memory((gigabytes * 1e9) as u64);
@@ -141,7 +141,7 @@ fn planned(pages: usize, bound: MaxDistance, gigabytes: f64) -> anyhow::Result<T
     Ok(TableOptions::within(bound).design(design).costs(machine.costs(pages)))
 }
 
-/// Lines of the plot. A scan takes as long for any distance: one line is enough.
+/// Lines of the plot. A scan takes the same time for any distance, so it has one line.
 fn points(rows: &[Row], recall: f64) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for row in rows {
@@ -159,7 +159,7 @@ fn points(rows: &[Row], recall: f64) -> Vec<Point> {
     points
 }
 
-/// Peak memory of this process in GiB, where the system reports it.
+/// Peak memory of this process in GiB; `None` if the system does not report it.
 fn peak_memory() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,10 +1,9 @@
-//! The points of weak bits: documents among random numbers, recall measured on their copies.
+//! Measures weak bits: documents among random numbers, with recall measured on their copies.
 //!
-//! Up to a million of the stored fingerprints come from documents, and so do all queries; what lies
-//! beyond are random numbers, which cost a search what other documents would and are near
-//! nothing. So the copies of a query are found exactly among the documents alone, and that is
-//! the truth recall is measured against, at every size. One query in ten calibrates and is not
-//! asked.
+//! Up to a million of the stored fingerprints come from documents, and so do all queries; the others are random
+//! numbers, which cost a search as much as documents and are near nothing. So an exact search among the documents
+//! alone finds all copies of a query, which is the truth for recall at every size. One query in ten calibrates and is
+//! not measured.
 
 use anyhow::{Context, ensure};
 use hapax::fingerprint::{Fingerprint, MaxDistance};
@@ -17,35 +16,35 @@ use crate::measure::{Row, best_cpu};
 use crate::near::planted::SplitMix;
 use crate::weak::documents::Documents;
 
-/// Stored fingerprints that come from documents.
+/// Number of stored fingerprints that come from documents.
 const DOCUMENTS: usize = 1 << 20;
 
-/// How far below the asked recall a measured one may be: the copies of a page flip alike, so that
-/// thousands of pairs are some hundred independent ones in the smaller sets.
+/// Allowed shortfall of measured recall: the copies of a page flip similar bits, so that thousands
+/// of pairs are equivalent to some hundred independent ones in the smaller sets.
 const TOLERANCE: f64 = 0.04;
 
-/// Documents, and which of them ask.
-pub(super) struct Asking {
+/// Documents, and which of them are queries.
+pub(super) struct QueryDocuments {
     documents: Documents,
     sample: Vec<usize>,
     numbers: Vec<usize>,
     share: f64,
 }
 
-/// What is known for one bound.
+/// Calibration and truth for one bound.
 pub(super) struct Known {
     bound: MaxDistance,
     calibration: Calibration,
-    /// Copies of each document that asks: its position, and what differs from it.
+    /// Copies of each query document: its position, and the copy with a different fingerprint.
     copies: Vec<(usize, Match)>,
 }
 
-impl Asking {
-    /// So many queries, of whose matches the share is to be found.
+impl QueryDocuments {
+    /// Makes this many queries; `share` is the recall to reach.
     pub(super) fn new(queries: usize, share: f64) -> anyhow::Result<Self> {
         let documents = Documents::new(1, DOCUMENTS, DOCUMENTS, queries)?;
         let (sample, numbers) =
-            (0..documents.asking.len()).partition(|number| number.is_multiple_of(10));
+            (0..documents.queries.len()).partition(|number| number.is_multiple_of(10));
         Ok(Self { documents, sample, numbers, share })
     }
 
@@ -53,8 +52,8 @@ impl Asking {
         numbers.iter().map(|&number| self.documents.query(number)).collect()
     }
 
-    /// Learns which bits flip, and where the copies are.
-    pub(super) fn know(&self, bound: MaxDistance) -> anyhow::Result<Known> {
+    /// Calibrates the flip curve, and finds the copies.
+    pub(super) fn learn(&self, bound: MaxDistance) -> anyhow::Result<Known> {
         let documents = &self.documents;
         let pages = Collection::new(documents.entries())?;
         let among = Tables::build(pages, TableOptions::within(bound))?;
@@ -62,7 +61,7 @@ impl Asking {
         let mut pairs = Vec::new();
         for (&number, near) in self.sample.iter().zip(near.iter()) {
             for copy in near.iter().filter(|m| documents.are_copies(number, m.id)) {
-                let [one, other] = [documents.asking[number], documents.stored[copy.id as usize]];
+                let [one, other] = [documents.queries[number], documents.stored[copy.id as usize]];
                 pairs.push((&documents.sums[number], one.to_bits() ^ other.to_bits()));
             }
         }
@@ -79,7 +78,7 @@ impl Asking {
         m.distance > 0 && self.documents.are_copies(self.numbers[query], m.id)
     }
 
-    /// Builds and measures weak bits on so many pages.
+    /// Builds and measures weak bits for this many pages.
     pub(super) fn measure(&self, pages: usize, known: &Known) -> anyhow::Result<Row> {
         let recall = Recall::new(self.share).context("a recall is above 0 and at most 1")?;
         let mut random = SplitMix(pages as u64);

@@ -1,10 +1,9 @@
 //! The thesis's baseline: sorted tables of permuted fingerprints, binary search, linear scan.
 //!
-//! As Sood implemented it after Manku, Jain and Das Sarma to measure against (2011, chapter
-//! VI.A): for each choice of blocks a copy of all fingerprints with those blocks moved to the
-//! front, sorted; a query is permuted, the first fingerprint with the same leading blocks is
-//! found by binary search, and the following ones are compared one by one. No directory, no
-//! batches, no prefetch. Ids lie beside, 4 bytes each per table.
+//! As implemented by Sood for comparison, after Manku, Jain and Das Sarma (2011, chapter VI.A): for each choice of
+//! blocks a sorted copy of all fingerprints with those blocks moved to the front; a query is permuted, the first
+//! fingerprint with the same leading blocks is found by binary search, and the following ones are compared one by
+//! one. No directory, no batches, no prefetch. Ids are separate, 4 bytes each per table.
 
 use hapax::fingerprint::{Fingerprint, MaxDistance};
 use hapax::hamming::BitGather;
@@ -60,7 +59,7 @@ impl SortedTables {
         found
     }
 
-    /// Some match.
+    /// Any match.
     pub(crate) fn find_first(&self, query: Fingerprint) -> Option<Match> {
         let mut found = None;
         self.visit(query, |m| {
@@ -70,7 +69,7 @@ impl SortedTables {
         found
     }
 
-    /// A match is seen once for each table that holds it.
+    /// Visits a match once per table that contains it.
     fn visit(&self, query: Fingerprint, mut more: impl FnMut(Match) -> bool) {
         for table in &self.tables {
             let query = table.permute(query.to_bits());

@@ -1,8 +1,8 @@
-//! Who is near, exactly: our engines and the thesis's baseline on the same planted fingerprints.
-//! The peers of today are beside them in `bench/compare`.
+//! Measures exact neighbour search: our engines and the thesis's baseline on the same planted fingerprints. Today's
+//! peers are in `bench/compare`.
 //!
-//! Every engine answers a sample of the queries exactly as the scan does, and all planted
-//! neighbours are found, before anything is printed.
+//! Before anything is printed, every engine must answer a sample of the queries like the scan, and all planted
+//! neighbours must be found.
 
 pub(crate) mod manku;
 pub(crate) mod planted;
@@ -20,30 +20,30 @@ use crate::measure::{Row, best_cpu, cpu, print, wall};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many fingerprints are stored
+    /// Number of stored fingerprints
     #[arg(long, default_value = "10e6", value_parser = count)]
     pages: usize,
-    /// The distance, inclusive
+    /// Distance in bits, inclusive
     #[arg(long, default_value_t = 3)]
     within: u8,
-    /// How many queries our engines answer; a tenth has a planted neighbour
+    /// Number of queries for our engines; a tenth has a planted neighbour
     #[arg(long, default_value = "1e6", value_parser = count)]
     queries: usize,
-    /// How many of them the slower engines answer
+    /// Number of queries for the slower engines
     #[arg(long, default_value = "10e3", value_parser = count)]
     slow_queries: usize,
-    /// How many of them the scan answers, to check the other engines
+    /// Number of queries for the scan, which checks the other engines
     #[arg(long, default_value = "200", value_parser = count)]
-    judged: usize,
-    /// Limits to the number of tables; each makes a row
+    checked: usize,
+    /// Maximum numbers of tables; each is a row
     #[arg(long, value_delimiter = ',', default_value = "4,10")]
     tables: Vec<usize>,
-    /// Start of the random numbers
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// `10e6` or `10000000`.
+/// Parses `10e6` or `10000000`.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     if number >= 0.0 && number.fract() == 0.0 && number < 1e15 {
@@ -58,10 +58,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let planted = Planted::new(arguments.seed, arguments.pages, arguments.queries, bound.bits());
     let queries: Vec<Query> = planted.queries.iter().map(|&q| Query::from(q)).collect();
     let pages = Collection::new(planted.entries())?;
-    let mut bench =
-        Bench { planted: &planted, queries: &queries, bound, judge: Vec::new(), rows: Vec::new() };
+    let mut bench = Bench {
+        planted: &planted,
+        queries: &queries,
+        bound,
+        reference: Vec::new(),
+        rows: Vec::new(),
+    };
 
-    bench.scan(&pages, arguments.judged)?;
+    bench.scan(&pages, arguments.checked)?;
     for &most in &arguments.tables {
         bench.tables(&pages, TableOptions::within(bound).most_tables(most))?;
     }
@@ -81,13 +86,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the engines are run on, and the rows so far.
+/// The input of the engines, and the rows so far.
 struct Bench<'a> {
     planted: &'a Planted,
     queries: &'a [Query<'a>],
     bound: MaxDistance,
     /// The scan's answers to the first queries.
-    judge: Vec<Vec<Match>>,
+    reference: Vec<Vec<Match>>,
     rows: Vec<Row>,
 }
 
@@ -104,15 +109,15 @@ impl Bench<'_> {
         });
     }
 
-    fn scan(&mut self, pages: &Collection, judged: usize) -> anyhow::Result<()> {
+    fn scan(&mut self, pages: &Collection, checked: usize) -> anyhow::Result<()> {
         let scan = Scan::new(pages.clone());
-        let asked = &self.queries[..judged.min(self.queries.len())];
+        let asked = &self.queries[..checked.min(self.queries.len())];
         let (answers, took) = cpu(|| scan.find_all_batch(asked, self.bound));
         let answers = answers?;
         for (query, of) in asked.iter().zip(answers.iter()) {
-            let plainly = plainly(self.planted, query.fingerprint, self.bound);
-            ensure!(of == plainly, "the scan missed what a plain loop finds");
-            self.judge.push(plainly);
+            let expected = linear_scan(self.planted, query.fingerprint, self.bound);
+            ensure!(of == expected, "the scan differs from a plain loop");
+            self.reference.push(expected);
         }
         let speed = asked.len() as f64 / took.as_secs_f64();
         self.row("scan".into(), &scan, speed);
@@ -154,7 +159,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The batch in parts, on a pool of so many threads.
+    /// Runs the batch in parts on a pool of this many threads.
     fn threads(&self, index: &Tables, threads: usize) -> anyhow::Result<Throughput> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let part = self.queries.len().div_ceil(8).max(1);
@@ -183,8 +188,8 @@ impl Bench<'_> {
         let asked = &self.planted.queries[..slow.min(self.planted.queries.len())];
         let (answers, all) =
             best_cpu(2, || asked.iter().map(|&q| index.find_all(q)).collect::<Vec<_>>());
-        for (found, judged) in answers.iter().zip(&self.judge) {
-            assert_eq!(found, judged, "the baseline and the scan disagree");
+        for (found, checked) in answers.iter().zip(&self.reference) {
+            assert_eq!(found, checked, "the baseline and the scan disagree");
         }
         let (first, once) =
             best_cpu(2, || asked.iter().map(|&q| index.find_first(q)).collect::<Vec<_>>());
@@ -204,10 +209,10 @@ impl Bench<'_> {
         }
     }
 
-    /// A fast wrong answer is not a result.
+    /// Checks answers before their time counts.
     fn check(&self, answers: &Answers) -> anyhow::Result<()> {
-        for (number, judged) in self.judge.iter().enumerate() {
-            ensure!(answers.of(number) == judged, "query {number} differs from the scan");
+        for (number, checked) in self.reference.iter().enumerate() {
+            ensure!(answers.of(number) == checked, "query {number} differs from the scan");
         }
         for &(query, id, distance) in &self.planted.truth {
             let found = answers.of(query).contains(&Match { distance, id });
@@ -219,12 +224,12 @@ impl Bench<'_> {
 
 struct Throughput {
     wall: f64,
-    /// If each thread had a core of its own: what contention for memory alone leaves.
+    /// With one core per thread: leaves only the contention for memory.
     cpu: f64,
 }
 
-/// The loop no engine shares code with.
-fn plainly(planted: &Planted, query: Fingerprint, bound: MaxDistance) -> Vec<Match> {
+/// A linear scan, which shares no code with any engine.
+fn linear_scan(planted: &Planted, query: Fingerprint, bound: MaxDistance) -> Vec<Match> {
     let distances = planted.stored.iter().map(|f| f.distance(query)).zip(0..);
     let near = distances.filter(|&(distance, _)| bound.admits(distance));
     let mut found: Vec<Match> = near.map(|(distance, id)| Match { distance, id }).collect();
@@ -232,7 +237,7 @@ fn plainly(planted: &Planted, query: Fingerprint, bound: MaxDistance) -> Vec<Mat
     found
 }
 
-/// Such as `6 tables of 21+ bits` or `4 tables of 16+ bits, radius 1 1 1 0`.
+/// Describes a design as `6 tables of 21+ bits` or `4 tables of 16+ bits, radius 1 1 1 0`.
 fn describe(design: &Design) -> String {
     let keys = design.keys();
     let bits = keys.iter().map(|key| key.mask.count_ones()).min().unwrap_or(0);

@@ -3,7 +3,7 @@
 use hapax::fingerprint::Fingerprint;
 use hapax::index::Entry;
 
-/// Fingerprints, and queries of which the tenth part has a known neighbour.
+/// Fingerprints, and queries of which a tenth have a known neighbour.
 pub(crate) struct Planted {
     /// Fingerprint `i` has id `i`.
     pub(crate) stored: Vec<Fingerprint>,
@@ -45,7 +45,7 @@ impl Planted {
     }
 }
 
-/// Steele, Lea and Flood's generator: small, fast and good enough to plant with.
+/// Generator of Steele, Lea and Flood; small and fast.
 pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
@@ -57,7 +57,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// Uniform below `limit`, near enough for limits far below 2^64.
+    /// Uniform below `limit`, with negligible bias for limits far below 2^64.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }

@@ -1,9 +1,9 @@
-//! Measures what `hapax near find --recall` takes and finds, from outside the program.
+//! Measures time, memory and recall of `hapax near find --recall` from outside the program.
 //!
-//! A collection and queries with sums are written as files. The program answers once with each recall and once
-//! exactly; its peak memory is read from the system. Bytes of a page are that peak over the pages, and the same
-//! less the peak with an empty collection. Recall is over *all* matches of the exact run, and again without those
-//! identical to their query. A line that the exact run lacks is an error.
+//! Writes a collection and queries with sums as files. The program answers once with each recall and once exactly;
+//! the system reports its peak memory. Bytes per page are that peak divided by the pages, and the same minus the peak
+//! with an empty collection. Recall is over *all* matches of the exact run, and again without those identical to
+//! their query. A line that the exact run lacks is an error.
 //!
 //! ```text
 //! cargo build --release -p hapax-cli
@@ -22,28 +22,28 @@ use sets::Set;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many pages are stored
+    /// Number of stored pages
     #[arg(long, default_value = "10e6", value_parser = crate::near::count)]
     pages: usize,
-    /// How many queries are asked
+    /// Number of queries
     #[arg(long, default_value = "20e3", value_parser = crate::near::count)]
     queries: usize,
     /// Distances
     #[arg(long, value_delimiter = ',', default_value = "3,6")]
     within: Vec<u8>,
-    /// Shares of the matches that are to be found
+    /// Recalls to request
     #[arg(long, value_delimiter = ',', default_value = "0.9,0.95,0.99")]
     recall: Vec<f64>,
-    /// Where the fingerprints come from
+    /// Sources of the fingerprints
     #[arg(long, value_enum, value_delimiter = ',', default_value = "uniform,documents")]
     sets: Vec<Set>,
     /// `--mode` of the program
     #[arg(long, default_value = "load")]
     mode: String,
-    /// The program
+    /// The `hapax` program
     #[arg(long, default_value = "target/release/hapax")]
     hapax: PathBuf,
-    /// Folder for the files, which stay there for the next run
+    /// Folder that keeps the files for the next run
     #[arg(long, default_value = "bench/out/recall")]
     keep: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The program under measurement: started, watched, and what it printed.
+//! Starts the measured program, watches it, and parses its output.
 
 use anyhow::{Context, ensure};
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often memory is looked at. The system keeps the highest value itself.
+/// Interval between reads of memory. The system keeps the peak itself.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 pub(super) struct Program<'a> {
@@ -17,13 +17,13 @@ pub(super) struct Program<'a> {
 pub(super) struct Run {
     output: String,
     errors: String,
-    /// The most memory that was resident.
+    /// Peak resident memory in bytes.
     pub(super) peak_bytes: u64,
     pub(super) seconds: f64,
 }
 
 impl Program<'_> {
-    /// Finds everything within a bound.
+    /// Finds all matches within a bound.
     pub(super) fn find(&self, stored: &Path, within: u8, options: &[&str]) -> anyhow::Result<Run> {
         let scratch = stored.with_extension("found");
         let log = stored.with_extension("log");
@@ -47,7 +47,7 @@ impl Program<'_> {
     }
 }
 
-/// Waits for its end; the most memory it had.
+/// Waits for the end of the process; returns its peak memory in bytes.
 fn watch(mut child: Child) -> anyhow::Result<u64> {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -71,7 +71,7 @@ impl Run {
         self.output.lines()
     }
 
-    /// What answered, and the recall it says it was measured to have.
+    /// The engine, and the recall that it reports.
     pub(super) fn summary(&self) -> Option<(&str, &str)> {
         let last = self.errors.lines().rfind(|line| line.contains(" with a match, "))?;
         let how = last.split_once("; ")?.1;

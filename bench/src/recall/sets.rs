@@ -1,4 +1,4 @@
-//! Collections and queries as files, made once.
+//! Collections and queries as files, created once.
 
 use anyhow::Context;
 use hapax::fingerprint::simhash::{Tie, cut};
@@ -13,12 +13,13 @@ use crate::weak::documents::Documents;
 
 const SEED: u64 = 1;
 
-/// Where fingerprints come from.
+/// Source of fingerprints.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(super) enum Set {
-    /// Random numbers, and edited copies of each query among them: nothing is near by chance
+    /// Random numbers, and edited copies of each query among them: no chance matches
     Uniform,
-    /// Pages of a synthetic web, 29 % of them edited copies, in topics whose pages come near each other
+    /// Pages of a synthetic web, 29 % of them edited copies, with topics whose pages are close to
+    /// each other
     Documents,
 }
 
@@ -28,11 +29,11 @@ pub(super) struct Files {
     pub(super) queries: PathBuf,
 }
 
-/// Copies of a query that are stored: 1 to so many.
+/// Maximum number of stored copies per query.
 const MOST_COPIES: u64 = 20;
 
 impl Set {
-    /// The files of so many pages and queries, from an earlier run if there was one.
+    /// The files with this many pages and queries, from an earlier run if possible.
     pub(super) fn files(self, keep: &Path, pages: usize, queries: usize) -> anyhow::Result<Files> {
         let folder = keep.join(format!("{self:?}-{pages}-{queries}").to_lowercase());
         let file = |name: &str| folder.join(name);
@@ -41,7 +42,7 @@ impl Set {
             empty: file("empty.hpx"),
             queries: file("queries.jsonl"),
         };
-        // Written last.
+        // Written last, so the other files are complete.
         if files.queries.exists() {
             return Ok(files);
         }
@@ -66,21 +67,21 @@ fn uniform(pages: usize, queries: usize) -> (Vec<Fingerprint>, Vec<BitSums>) {
     let mut random = Rng::new(SEED);
     let mut stored: Vec<Fingerprint> = Vec::with_capacity(pages);
     for query in 0..queries as u64 {
-        // Few have many copies.
+        // Few queries have many copies.
         let copies = 1 + (random.unit().powi(3) * MOST_COPIES as f64) as u64;
         let left = pages - stored.len();
         stored.extend((1..=copies).take(left).map(|copy| cut(&of(query, copy), Tie::Zero)));
     }
     let others = pages - stored.len();
     stored.extend((0..others).map(|_| Fingerprint::from_bits(random.bits())));
-    // Copies are anywhere among the others.
+    // Shuffles the copies among the others.
     for last in (1..stored.len()).rev() {
         stored.swap(last, random.below(last as u64 + 1) as usize);
     }
     (stored, (0..queries as u64).map(|query| of(query, 0)).collect())
 }
 
-/// As a crawler would name them.
+/// Writes names like those of a crawler.
 fn write_stored(path: &Path, stored: &[Fingerprint]) -> anyhow::Result<()> {
     let mut appender = Appender::create(path, "")?;
     for (number, fingerprint) in stored.iter().enumerate() {

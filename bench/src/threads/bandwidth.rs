@@ -1,16 +1,16 @@
-//! How fast memory is copied: what a stage's bytes are compared with.
+//! Measures the bandwidth of copying memory, to compare with a stage's bytes.
 
 use std::thread;
 use std::time::Instant;
 
-/// What all threads together copy from: more than caches hold of a host that others use, too.
+/// Source bytes of all threads together: larger than the caches of a shared host.
 const BYTES: usize = 512 << 20;
 const ROUNDS: usize = 3;
 
-/// Bytes a second that so many threads read and write, at their best.
+/// Best rate of bytes read and written per second with this many threads.
 pub(crate) fn copying(threads: usize) -> f64 {
     let each = BYTES / threads;
-    // Written once, so that the system has given the memory.
+    // Written once, so that the system has allocated the memory.
     let mut buffers: Vec<_> = (0..threads).map(|_| (vec![1u8; each], vec![2u8; each])).collect();
     let mut best: f64 = 0.0;
     for _ in 0..ROUNDS {

@@ -1,9 +1,9 @@
-//! Which threads of a process have something to do, seen from outside.
+//! Samples which threads of a process are busy, from outside.
 //!
-//! Every two milliseconds the state of each thread is read from `/proc`. A thread that runs or waits for a core is
-//! *busy*; one that waits for a lock, for results or for another thread is not. Unlike a difference of times this is the
-//! serial share itself. Other processes and a host that takes cores away make a stretch longer, but no thread less busy;
-//! CPU seconds say how much was worked in it.
+//! Reads the state of each thread from `/proc` every two milliseconds. A thread that runs or waits for a core is
+//! *busy*; one that waits for a lock, for results or for another thread is not. Unlike a difference of times this
+//! measures the serial share directly. Other processes and a host that takes cores away make a stretch longer, but no
+//! thread less busy; CPU seconds show how much work was done in it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,46 +15,46 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::ensure;
 
-/// Between two looks.
+/// Interval between samples.
 const PAUSE: Duration = Duration::from_millis(2);
-/// How many looks between two counts of context switches, which are slower to read.
-const LOOKS_A_COUNT: usize = 8;
+/// Samples between two reads of context switches, which are slower.
+const SAMPLES_PER_COUNT: usize = 8;
 
-/// The process at one time.
+/// The state of the process at one time.
 #[derive(Clone, Copy)]
-struct Look {
+struct Sample {
     /// Seconds since 1970.
     at: f64,
     busy: u32,
-    /// CPU seconds of all threads and of the first one so far.
+    /// CPU seconds of all threads since the start.
     cpu: f64,
     first_cpu: f64,
-    /// How often a thread has waited so far.
+    /// Context switches for waiting since the start.
     waits: u64,
 }
 
-/// What was seen of a process.
-pub(crate) struct Looks(Vec<Look>);
+/// The samples of a process.
+pub(crate) struct Samples(Vec<Sample>);
 
-/// A stretch of time.
+/// A time range.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stretch {
     pub(crate) seconds: f64,
-    /// Seconds with one busy thread or none.
+    /// Seconds with at most one busy thread.
     pub(crate) alone: f64,
-    /// CPU seconds in these.
+    /// CPU seconds in that time.
     pub(crate) alone_cpu: f64,
-    /// Seconds with none.
+    /// Seconds without a busy thread.
     pub(crate) idle: f64,
-    /// Seconds of threads that were not busy, of as many as the job may use.
+    /// Seconds of threads that were not busy, out of the threads that the job may use.
     pub(crate) missing: f64,
-    /// CPU seconds of the first thread, which takes results in order.
+    /// CPU seconds of the first thread, which processes results in order.
     pub(crate) first_cpu: f64,
-    /// How often a thread waited.
+    /// Number of waits of threads.
     pub(crate) waits: u64,
 }
 
-/// A thread whose files are kept open: opening them takes longer than reading them.
+/// A thread with open files, because opening takes longer than reading.
 struct Seen {
     stat: File,
     status: File,
@@ -63,20 +63,20 @@ struct Seen {
     cpu: f64,
 }
 
-/// Looks at a process until it ends.
-pub(crate) fn watch(child: &mut Child) -> anyhow::Result<(ExitStatus, Looks)> {
+/// Samples a process until it ends.
+pub(crate) fn watch(child: &mut Child) -> anyhow::Result<(ExitStatus, Samples)> {
     let tasks = format!("/proc/{}/task", child.id());
     ensure!(
         Path::new(&format!("{tasks}/{}/schedstat", child.id())).exists(),
         "the system does not say how long threads ran"
     );
     let mut threads: BTreeMap<u32, Option<Seen>> = BTreeMap::new();
-    let mut looks: Vec<Look> = Vec::new();
+    let mut samples: Vec<Sample> = Vec::new();
     let (mut waits, mut ended_waits, mut ended_cpu) = (0, 0, 0.0);
     let mut buffer = [0; 4096];
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok((status, Looks(looks)));
+            return Ok((status, Samples(samples)));
         }
         let numbers = fs::read_dir(&tasks).into_iter().flatten().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -86,7 +86,7 @@ pub(crate) fn watch(child: &mut Child) -> anyhow::Result<(ExitStatus, Looks)> {
             ended_cpu += seen.map_or(0.0, |it| it.cpu);
         }
         let mut busy = 0;
-        let counts = looks.len().is_multiple_of(LOOKS_A_COUNT);
+        let counts = samples.len().is_multiple_of(SAMPLES_PER_COUNT);
         for number in present {
             let opened = threads.entry(number).or_insert_with(|| Seen::open(&tasks, number));
             let Some(seen) = opened else { continue };
@@ -101,9 +101,9 @@ pub(crate) fn watch(child: &mut Child) -> anyhow::Result<(ExitStatus, Looks)> {
         }
         let cpu = ended_cpu + threads.values().flatten().map(|it| it.cpu).sum::<f64>();
         let first = threads.get(&child.id()).and_then(Option::as_ref);
-        let before = looks.last().map_or(0.0, |look| look.first_cpu);
+        let before = samples.last().map_or(0.0, |sample| sample.first_cpu);
         let first_cpu = first.map_or(before, |it| it.cpu);
-        looks.push(Look { at: seconds(SystemTime::now()), busy, cpu, first_cpu, waits });
+        samples.push(Sample { at: seconds(SystemTime::now()), busy, cpu, first_cpu, waits });
         thread::sleep(PAUSE);
     }
 }
@@ -115,9 +115,9 @@ impl Seen {
         Some(Self { stat, status, schedstat, waits: 0, cpu: 0.0 })
     }
 
-    /// Running, ready to run, or in the kernel where it cannot be interrupted.
+    /// Running, ready to run, or in uninterruptible sleep.
     fn is_busy(&self, buffer: &mut [u8]) -> bool {
-        // The state is behind the name, which may hold brackets itself.
+        // The state follows the name, which may contain brackets itself.
         let state = |text: &str| text.rsplit_once(") ").and_then(|(_, after)| after.bytes().next());
         matches!(read(&self.stat, buffer).and_then(state), Some(b'R' | b'D'))
     }
@@ -127,7 +127,7 @@ impl Seen {
         Some(nanoseconds as f64 / 1e9)
     }
 
-    /// How often it has waited.
+    /// Number of waits so far.
     fn count(&self, buffer: &mut [u8]) -> Option<u64> {
         let text = read(&self.status, buffer)?;
         let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
@@ -135,19 +135,19 @@ impl Seen {
     }
 }
 
-/// A small file from its beginning; `None` when its thread has ended.
+/// Reads a small file; `None` if its thread has ended.
 fn read<'b>(file: &File, buffer: &'b mut [u8]) -> Option<&'b str> {
     let length = file.read_at(buffer, 0).ok().filter(|length| *length > 0)?;
     std::str::from_utf8(&buffer[..length]).ok()
 }
 
-/// Since 1970.
+/// Seconds since 1970.
 pub(crate) fn seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).map_or(0.0, |it| it.as_secs_f64())
 }
 
-impl Looks {
-    /// What was seen between two times, of a job with so many threads.
+impl Samples {
+    /// The samples between two times, for a job with this many threads.
     pub(crate) fn between(&self, from: f64, to: f64, threads: usize) -> Stretch {
         let mut all = Stretch::default();
         for two in self.0.windows(2) {
@@ -176,22 +176,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stretch_counts_the_looks_in_it_by_the_time_to_the_next() {
-        let look = |at, busy, first_cpu, waits| {
+    fn a_sample_counts_for_the_time_to_the_next() {
+        let sample = |at, busy, first_cpu, waits| {
             let cpu = 2.0 * first_cpu;
-            Look { at, busy, cpu, first_cpu, waits }
+            Sample { at, busy, cpu, first_cpu, waits }
         };
-        let looks = Looks(vec![
-            look(0.0, 2, 0.0, 0),
-            look(1.0, 1, 0.5, 4),
-            look(2.0, 0, 1.5, 4),
-            look(4.0, 3, 1.5, 10),
-            look(5.0, 0, 1.5, 10),
+        let samples = Samples(vec![
+            sample(0.0, 2, 0.0, 0),
+            sample(1.0, 1, 0.5, 4),
+            sample(2.0, 0, 1.5, 4),
+            sample(4.0, 3, 1.5, 10),
+            sample(5.0, 0, 1.5, 10),
         ]);
-        let all = looks.between(0.0, 9.0, 2);
+        let all = samples.between(0.0, 9.0, 2);
         assert_eq!((all.seconds, all.alone, all.idle, all.missing), (5.0, 3.0, 2.0, 5.0));
         assert_eq!((all.alone_cpu, all.first_cpu, all.waits), (2.0, 1.5, 10));
-        let some = looks.between(1.5, 3.0, 4);
+        let some = samples.between(1.5, 3.0, 4);
         assert_eq!((some.seconds, some.alone, some.idle, some.missing), (1.5, 1.5, 1.0, 5.5));
         assert_eq!((some.first_cpu, some.waits), (0.5, 3));
     }
@@ -200,9 +200,9 @@ mod tests {
     fn a_process_is_watched_until_it_ends() {
         let mut child = std::process::Command::new("sleep").arg("0.05").spawn().unwrap();
         let before = seconds(SystemTime::now());
-        let (status, looks) = watch(&mut child).unwrap();
+        let (status, samples) = watch(&mut child).unwrap();
         assert!(status.success());
-        let all = looks.between(before, seconds(SystemTime::now()), 1);
+        let all = samples.between(before, seconds(SystemTime::now()), 1);
         assert!(all.seconds > 0.01 && all.idle > 0.0, "{all:?}");
     }
 }

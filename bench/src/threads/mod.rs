@@ -5,15 +5,14 @@
 //! cargo run --release -p hapax-bench -- threads --documents 900e3 --threads 1,2,16
 //! ```
 //!
-//! The corpus is text of the synthetic web, 620 words a document, a fifth of them near-copies. Every number of
-//! threads must write the same bytes. After the timed runs, one of each number of threads is watched from outside
-//! ([`busy`]). Serial are the CPU seconds of moments in which at most one thread of two was busy, as a share of the
-//! time of one thread, also right on a machine that others use; on idle cores, 2 T2 less the CPU seconds of that run is the cross-check.
+//! The corpus is text of the synthetic web, 620 words per document, a fifth of them near-copies. Every number of
+//! threads must write the same bytes. After the timed runs, one run with each number of threads is sampled from
+//! outside ([`busy`]). The serial share is the CPU seconds of moments with at most one busy thread of two, divided by
+//! the time of one thread; it is valid on a busy machine too. On idle cores, 2 T2 minus the CPU seconds of that run
+//! is a cross-check.
 //!
-//! What one thread does while others work, such as taking results in order, is not serial with two threads and may be
-//! the limit with many: the CPU seconds of the first thread say how much that is.
-//!
-//! Needs idle cores, and files in memory.
+//! What one thread does while others work, such as processing results in order, is not serial with two threads, but
+//! may be the limit with many: see the CPU seconds of the first thread. Needs idle cores, and files in memory.
 
 mod bandwidth;
 mod busy;
@@ -29,7 +28,7 @@ use hapax_synth::Length;
 use serde::Deserialize;
 
 use crate::texts::Texts;
-use busy::{Looks, Stretch};
+use busy::{Samples, Stretch};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -47,16 +46,16 @@ pub(crate) struct Arguments {
     /// Numbers of threads
     #[arg(long, value_delimiter = ',', default_value = "1,2,16")]
     threads: Vec<usize>,
-    /// Runs of each; the quickest counts
+    /// Runs of each number; the fastest counts
     #[arg(long, default_value_t = 1)]
     rounds: usize,
     /// More options for `hapax dedup`
     #[arg(last = true)]
     options: Vec<String>,
-    /// The program
+    /// The `hapax` program
     #[arg(long, default_value = "target/release/hapax")]
     hapax: PathBuf,
-    /// Folder for the files; the corpus stays there for the next run
+    /// Folder that keeps the corpus for the next run
     #[arg(long, default_value = "bench/out/threads")]
     keep: PathBuf,
 }
@@ -65,11 +64,11 @@ pub(crate) struct Arguments {
 enum Layout {
     /// One file
     One,
-    /// A file for each input file
+    /// One file per input file
     AsInput,
 }
 
-/// What is taken of `run.json`.
+/// The used part of `run.json`.
 #[derive(Clone, Deserialize)]
 struct Run {
     reading_seconds: f64,
@@ -84,7 +83,7 @@ struct Run {
 }
 
 impl Run {
-    /// Seconds of reading, deciding, writing and all: on the wall, of the processor.
+    /// Wall and CPU seconds of reading, deciding, writing and the whole run.
     fn stages(&self) -> [(f64, f64); 4] {
         let deciding = self.deciding_seconds + self.confirming_seconds;
         let deciding_cpu = self.deciding_cpu_seconds + self.confirming_cpu_seconds;
@@ -102,11 +101,11 @@ impl Run {
 /// Names of [`Run::stages`].
 const STAGES: [&str; 4] = ["reading", "deciding", "writing", "whole"];
 
-/// The quickest run of a number of threads, and one that was watched.
+/// The fastest run with a number of threads, and a sampled one.
 struct Measured {
     threads: usize,
     run: Run,
-    /// Seconds from the start of the process to its end.
+    /// Seconds from start to end of the process.
     process: f64,
     watched: Vec<(&'static str, Stretch)>,
 }
@@ -117,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let Arguments { documents, seed, .. } = *arguments;
         let corpus = Texts { documents, seed, files, length }.make(&arguments.keep)?;
         for &layout in &arguments.layouts {
-            // One file for each of one is one file.
+            // One file per thread is the same as one file with one thread.
             if files > 1 || layout == Layout::One {
                 let to = if layout == Layout::One { "one file" } else { "a file each" };
                 println!("\n## {files} files to {to}\n");
@@ -182,7 +181,7 @@ impl Job<'_> {
         started.with_context(|| format!("cannot start {}", hapax.display()))
     }
 
-    /// What a run says of itself, and the seconds of its process.
+    /// Runs the job; returns its own report, and the seconds of its process.
     fn timed(&self, threads: usize) -> anyhow::Result<(Run, f64)> {
         let mut child = self.start(threads)?;
         let begun = Instant::now();
@@ -192,31 +191,31 @@ impl Job<'_> {
         Ok((serde_json::from_slice(&fs::read(self.out.join("run.json"))?)?, process))
     }
 
-    /// Stages of a run that is looked at while it runs; what is in none of them is the start and the end of the process.
+    /// Stages of a run that is sampled; the rest is the start and the end of the process.
     fn watched(&self, threads: usize) -> anyhow::Result<Vec<(&'static str, Stretch)>> {
         let mut child = self.start(threads)?;
         let begun = busy::seconds(SystemTime::now());
-        let (status, looks): (_, Looks) = busy::watch(&mut child)?;
+        let (status, samples): (_, Samples) = busy::watch(&mut child)?;
         let ended = busy::seconds(SystemTime::now());
         ensure!(status.success(), "the program ended with {status}");
         let file = self.out.join("run.json");
         let run: Run = serde_json::from_slice(&fs::read(&file)?)?;
-        // The file is written when the last stage ends.
+        // The file is written at the end of the last stage.
         let mut to = busy::seconds(fs::metadata(&file)?.modified()?);
-        let mut stretches = vec![("end", looks.between(to, ended, threads))];
+        let mut stretches = vec![("end", samples.between(to, ended, threads))];
         for (name, (seconds, _)) in STAGES.iter().zip(run.stages()).take(3).rev() {
             let from = to - seconds;
-            stretches.push((name, looks.between(from, to, threads)));
+            stretches.push((name, samples.between(from, to, threads)));
             to = from;
         }
-        stretches.push(("start", looks.between(begun, to, threads)));
+        stretches.push(("start", samples.between(begun, to, threads)));
         stretches.reverse();
-        stretches.push(("whole", looks.between(begun, ended, threads)));
+        stretches.push(("whole", samples.between(begun, ended, threads)));
         Ok(stretches)
     }
 }
 
-/// What must not depend on threads, in the order of names.
+/// The outputs that must not depend on threads, sorted by name.
 fn written(out: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut names: Vec<PathBuf> =
         fs::read_dir(out)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
@@ -225,7 +224,7 @@ fn written(out: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
     names.iter().map(hash).collect()
 }
 
-/// Of the bytes of a file: outputs of two runs together may not fit into memory.
+/// Hashes a file, because outputs of two runs may not fit into memory together.
 fn hash(path: &PathBuf) -> anyhow::Result<Vec<u8>> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(fs::File::open(path)?)?;
@@ -246,7 +245,7 @@ impl Bytes {
         Ok(Self { read: all(corpus)?, written: all(out)? })
     }
 
-    /// That a stage reads and writes.
+    /// Bytes that a stage reads and writes.
     fn of_stage(&self, stage: &str) -> u64 {
         match stage {
             "reading" => self.read,

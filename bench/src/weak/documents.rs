@@ -1,8 +1,8 @@
-//! Fingerprints of documents, with the sums of those that ask.
+//! Fingerprints of documents, with the sums of the queries.
 //!
-//! Pages are those of a synthetic web, as bags of words weighted by frequency and rarity; 29 % are
-//! edited copies. Every so manieth page asks and the others are stored, as in the thesis. Making
-//! ten million takes minutes, so the fingerprints are kept in a file for the next run.
+//! Pages are those of a synthetic web, as bags of words weighted by frequency and rarity; 29 % are edited copies.
+//! Queries are evenly spaced pages and the others are stored, as in the thesis. Making ten million takes minutes, so
+//! the fingerprints are kept in a file for the next run.
 
 use std::fs;
 use std::path::Path;
@@ -19,21 +19,21 @@ use crate::near::planted::SplitMix;
 pub(crate) struct Documents {
     /// Entry `i` has id `i`.
     pub(crate) stored: Vec<Fingerprint>,
-    pub(crate) asking: Vec<Fingerprint>,
+    pub(crate) queries: Vec<Fingerprint>,
     pub(crate) sums: Vec<BitSums>,
-    /// Documents with the same number were made from the same original.
+    /// Documents with the same number have the same original.
     stored_families: Vec<u64>,
-    asking_families: Vec<u64>,
+    query_families: Vec<u64>,
     /// How many of the stored ones are random numbers.
     pub(crate) padding: usize,
 }
 
-/// Pages made by one thread at a time.
+/// Pages per task of a thread.
 const BLOCK: u64 = 4096;
 
 impl Documents {
-    /// `pages` stored, of which those beyond `documents` are random numbers, and `queries` that
-    /// ask. Random numbers cost a search what other documents would and are near nothing.
+    /// `pages` stored fingerprints, of which those beyond `documents` are random numbers, and
+    /// `queries`. Random numbers cost a search as much as documents and are near nothing.
     pub(crate) fn new(
         seed: u64,
         pages: usize,
@@ -45,25 +45,25 @@ impl Documents {
         let web = Web::new(WebOptions::new(seed, total));
         let all = fingerprints(&web, seed)?;
         let every = (all.len() / queries.max(1)).max(1);
-        let asks = |page: usize| page.is_multiple_of(every) && page / every < queries;
+        let is_query = |page: usize| page.is_multiple_of(every) && page / every < queries;
         let numbered = || all.iter().enumerate();
-        let asking: Vec<Fingerprint> =
-            numbered().filter(|&(page, _)| asks(page)).map(|(_, &f)| f).collect();
+        let fingerprints: Vec<Fingerprint> =
+            numbered().filter(|&(page, _)| is_query(page)).map(|(_, &f)| f).collect();
         let mut stored: Vec<Fingerprint> =
-            numbered().filter(|&(page, _)| !asks(page)).map(|(_, &f)| f).collect();
+            numbered().filter(|&(page, _)| !is_query(page)).map(|(_, &f)| f).collect();
         let padding = pages - stored.len().min(pages);
         let mut random = SplitMix(seed);
         stored.extend((0..padding).map(|_| Fingerprint::from_bits(random.next())));
-        let sums = asking_sums(&web, seed, asking.len(), every)?;
+        let sums = query_sums(&web, seed, fingerprints.len(), every)?;
         let families = kept(&format!("families-{seed}-{total}.u64"), total, || {
             (0..total).into_par_iter().map(|page| web.truth(page).family).collect()
         })?;
-        let of = |asking: bool| {
-            let pages = families.iter().enumerate().filter(|&(page, _)| asks(page) == asking);
+        let families_of = |queries: bool| {
+            let pages = families.iter().enumerate().filter(|&(page, _)| is_query(page) == queries);
             pages.map(|(_, &family)| family).collect()
         };
-        let (stored_families, asking_families) = (of(false), of(true));
-        Ok(Self { stored, asking, sums, stored_families, asking_families, padding })
+        let (stored_families, query_families) = (families_of(false), families_of(true));
+        Ok(Self { stored, queries: fingerprints, sums, stored_families, query_families, padding })
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
@@ -71,12 +71,12 @@ impl Documents {
     }
 
     pub(crate) fn query(&self, number: usize) -> Query<'_> {
-        Query { fingerprint: self.asking[number], sums: Some(&self.sums[number]) }
+        Query { fingerprint: self.queries[number], sums: Some(&self.sums[number]) }
     }
 
-    /// Were these made from the same original?
-    pub(crate) fn are_copies(&self, asking: usize, stored: u64) -> bool {
-        self.stored_families.get(stored as usize) == Some(&self.asking_families[asking])
+    /// Whether these have the same original.
+    pub(crate) fn are_copies(&self, query: usize, stored: u64) -> bool {
+        self.stored_families.get(stored as usize) == Some(&self.query_families[query])
     }
 }
 
@@ -97,7 +97,7 @@ impl Maker {
     }
 }
 
-/// Of all pages, from a file if they were made before.
+/// Fingerprints of all pages, from a file if it exists.
 fn fingerprints(web: &Web, seed: u64) -> anyhow::Result<Vec<Fingerprint>> {
     let words = kept(&format!("web-{seed}-{}.u64", web.len()), web.len(), || {
         eprintln!("making {} documents", web.len());
@@ -113,8 +113,8 @@ fn fingerprints(web: &Web, seed: u64) -> anyhow::Result<Vec<Fingerprint>> {
     Ok(words.into_iter().map(Fingerprint::from_bits).collect())
 }
 
-/// Of each `every`th page, from a file if they were made before.
-fn asking_sums(web: &Web, seed: u64, queries: usize, every: usize) -> anyhow::Result<Vec<BitSums>> {
+/// Sums of each `every`th page, from a file if it exists.
+fn query_sums(web: &Web, seed: u64, queries: usize, every: usize) -> anyhow::Result<Vec<BitSums>> {
     let name = format!("sums-{seed}-{}-{queries}.u64", web.len());
     let words = kept(&name, queries as u64 * 64, || {
         let of = |maker: &mut Maker, query| maker.sums(web, (query * every) as u64);
@@ -126,7 +126,7 @@ fn asking_sums(web: &Web, seed: u64, queries: usize, every: usize) -> anyhow::Re
     Ok(sums.map(|sums| BitSums::new(sums.map(u64::cast_signed))).collect())
 }
 
-/// So many words from a file, or made and put there.
+/// Reads this many words from a file, or makes and writes them.
 fn kept(name: &str, words: u64, make: impl FnOnce() -> Vec<u64>) -> anyhow::Result<Vec<u64>> {
     let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
     let path = out.join(name);

@@ -1,10 +1,10 @@
-//! Measures weak bits on documents: recall asked and found, and speed, compared with our exact engine and the
+//! Measures weak bits on documents: requested and measured recall, and speed, compared with our exact engine and the
 //! thesis's baseline.
 //!
 //! The exact engine gives the true matches (checked against the scan on a sample). Recall is over *copies*: matches
-//! made from the same original as the query that differ from it in at least one bit, as in the thesis. The share of
-//! all differing matches is printed, too: long documents of one topic come within six bits by chance, and what
-//! flips there has little to do with weak bits. One query in ten calibrates and is not measured.
+//! with the same original as the query that differ from it in at least one bit, as in the thesis. Also prints the
+//! share of all differing matches: long documents of one topic come within six bits by chance, and bits that flip
+//! there have little to do with weak bits. One query in ten calibrates and is not measured.
 
 pub(crate) mod documents;
 mod real;
@@ -25,49 +25,50 @@ use crate::near::manku::SortedTables;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many fingerprints are stored
+    /// Number of stored fingerprints
     #[arg(long, default_value = "10e6", value_parser = count)]
     pages: usize,
     /// How many of them come from documents; the others are random numbers
     #[arg(long, default_value = "10e6", value_parser = count)]
     documents: usize,
-    /// The distances, inclusive
+    /// Distances in bits, inclusive
     #[arg(long, value_delimiter = ',', default_value = "3,6")]
     within: Vec<u8>,
-    /// The shares of the matches to be found
+    /// Recalls to request
     #[arg(long, value_delimiter = ',', default_value = "0.95,0.99")]
     recall: Vec<f64>,
-    /// How many queries are asked
+    /// Number of queries
     #[arg(long, default_value = "400e3", value_parser = count)]
     queries: usize,
-    /// How many of them the thesis's baseline answers
+    /// Number of queries for the thesis's baseline
     #[arg(long, default_value = "10e3", value_parser = count)]
     slow_queries: usize,
-    /// How many of them the scan answers, to check the exact engine
+    /// Number of queries for the scan, which checks the exact engine
     #[arg(long, default_value = "200", value_parser = count)]
-    judged: usize,
-    /// Prefix lengths; none for the one chosen by cost
+    checked: usize,
+    /// Prefix lengths; by default the one chosen by cost
     #[arg(long, value_delimiter = ',')]
     prefix: Vec<u32>,
-    /// Also the shapes of the flip curve that are not the default, and the aim for each query
+    /// Also measure the other shapes of the flip curve, and a target recall per query
     #[arg(long)]
     variants: bool,
-    /// Calibrate on all matches and not only on copies: then `of all` is to be what was asked
+    /// Calibrate on all matches and not only on copies; then `of all` should equal the requested
+    /// recall
     #[arg(long)]
     all_matches: bool,
-    /// Real pages instead: a file of JSON objects with `html` or `text`, one a line
+    /// Use real pages instead: a file of JSON objects with `html` or `text`, one per line
     #[arg(long)]
     jsonl: Option<PathBuf>,
-    /// The most tables of the thesis's baseline, each 12 bytes a page
+    /// Maximum number of tables of the thesis's baseline; each takes 12 bytes per page
     #[arg(long, default_value_t = 12)]
     baseline_tables: usize,
-    /// How many tables the exact engine may have; the quickest is what others are compared with
+    /// Maximum numbers of tables of the exact engine; the fastest is the reference
     #[arg(long, value_delimiter = ',', default_value = "10")]
     tables: Vec<usize>,
-    /// Leave out the thesis's baseline
+    /// Skip the thesis's baseline
     #[arg(long)]
     no_baseline: bool,
-    /// Start of the random numbers
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -84,10 +85,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         "{} fingerprints, {} of them from documents; {} documents ask",
         documents.stored.len(),
         documents.stored.len() - documents.padding,
-        documents.asking.len(),
+        documents.queries.len(),
     );
     let (sample, numbers): (Vec<usize>, Vec<usize>) =
-        (0..documents.asking.len()).partition(|number| number.is_multiple_of(10));
+        (0..documents.queries.len()).partition(|number| number.is_multiple_of(10));
     let asked: Vec<Query> = numbers.iter().map(|&number| documents.query(number)).collect();
     let pages = Collection::new(documents.entries())?;
     for &within in &arguments.within {
@@ -111,7 +112,7 @@ struct Bench<'a> {
     pages: &'a Collection,
     bound: MaxDistance,
     asked: &'a [Query<'a>],
-    /// Their numbers among the documents that ask.
+    /// Their numbers among the query documents.
     numbers: &'a [usize],
 }
 
@@ -127,7 +128,7 @@ struct Row {
     speed: f64,
 }
 
-/// What others are compared with: queries a second for all matches and for the first.
+/// Reference speeds: queries per second for all matches and for the first.
 #[derive(Clone, Copy, Default)]
 struct Speeds {
     all: f64,
@@ -144,7 +145,7 @@ impl Bench<'_> {
     fn run(&self, sample: &[usize]) -> anyhow::Result<()> {
         let exact = Tables::build(self.pages.clone(), TableOptions::within(self.bound))?;
         let truth = exact.find_all_batch(self.asked, self.bound)?;
-        self.judge(&truth)?;
+        self.check(&truth)?;
         println!(
             "\nwithin {}: {} matches, {} of them not equal to their query, {} of those copies",
             self.bound,
@@ -205,9 +206,9 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The exact engine against the scan.
-    fn judge(&self, truth: &Answers) -> anyhow::Result<()> {
-        let some = &self.asked[..self.arguments.judged.min(self.asked.len())];
+    /// Compares the exact engine with the scan.
+    fn check(&self, truth: &Answers) -> anyhow::Result<()> {
+        let some = &self.asked[..self.arguments.checked.min(self.asked.len())];
         let scan = Scan::new(self.pages.clone()).find_all_batch(some, self.bound)?;
         for number in 0..some.len() {
             ensure!(truth.of(number) == scan.of(number), "query {number} differs from the scan");
@@ -225,14 +226,14 @@ impl Bench<'_> {
                 |m: &&Match| self.arguments.all_matches || self.documents.are_copies(number, m.id);
             for copy in near.iter().filter(wanted) {
                 let [one, other] =
-                    [self.documents.asking[number], self.documents.stored[copy.id as usize]];
+                    [self.documents.queries[number], self.documents.stored[copy.id as usize]];
                 pairs.push((&self.documents.sums[number], one.to_bits() ^ other.to_bits()));
             }
         }
         Ok(Calibration::fit(pairs))
     }
 
-    /// Matches that differ from their query; only copies, or all.
+    /// Counts matches that differ from their query; only copies, or all.
     fn unequal(&self, answers: &Answers, only_copies: bool) -> usize {
         let counts = |(&number, of): (&usize, &[Match])| {
             let copy = |m: &&Match| !only_copies || self.documents.are_copies(number, m.id);
@@ -267,7 +268,7 @@ impl Bench<'_> {
         let (found, of_all) = (share(true), share(false));
         let (first, once) = best_cpu(3, || index.find_first_batch(self.asked, self.bound));
         let first = first?;
-        // Of those that have matches (copies), but no equal one: how many found some match.
+        // Of queries with matches (copies), but no equal one: the share that found any match.
         let once_share = |only_copies: bool| {
             let has = |number: &usize| {
                 let of = truth.of(*number);
@@ -331,7 +332,7 @@ impl Bench<'_> {
     }
 }
 
-/// Each row beside the exact engine and the baseline doing the same.
+/// Prints each row with its ratio to the exact engine and the baseline.
 fn print(rows: &[Row], exact: Speeds, baseline: Speeds) {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN);

@@ -1,9 +1,9 @@
-//! Weak bits on real pages: how many probes it takes to find the asked share of the matches.
+//! Measures weak bits on real pages: probes needed for the requested share of the matches.
 //!
-//! Pages come from a file of JSON objects, one a line, with `html` or `text`; sums and fingerprints
-//! are those of the default recipe. All pages are stored; every second one calibrates and the others
-//! ask. A few thousand pages take no time to search, so what is measured is probes, for each shape of
-//! the flip curve: a probe costs the same in a large set. Truth is the exact engine's.
+//! Pages come from a file of JSON objects, one per line, with `html` or `text`; sums and fingerprints are those of
+//! the default recipe. All pages are stored; every second one calibrates and the others are queries. Searching a few
+//! thousand pages takes no time, so probes are measured, for each shape of the flip curve: a probe costs the same in
+//! a large set. The exact engine gives the truth.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -88,7 +88,7 @@ fn unequal(answers: &Answers) -> usize {
     answers.iter().map(different).sum()
 }
 
-/// The comparable parts of all pages that have words.
+/// The comparable parts of all pages with words.
 fn read(path: &Path) -> anyhow::Result<Vec<Comparable>> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let recipe = Recipe::built_in(Recipe::BUILT_IN[0])?;

@@ -1,9 +1,9 @@
-//! Compares a repository, page by page and with recrawls, with one all-to-all run over the same contents.
+//! Compares a repository, filled page by page with recrawls, with one all-to-all run over the same contents.
 //!
-//! The collection grows in steps; at each a tenth of the known pages is crawled again, some changed, moved or gone.
-//! Relative error in precision is the share of the repository's removals that the all-to-all run keeps; in recall,
-//! the share of the all-to-all run's removals that the repository keeps. Pages that redirect have no content and
-//! are left out.
+//! The collection grows in steps; at each a tenth of the known pages is crawled again, some changed, moved or
+//! deleted. Relative error in precision is the share of the repository's removals that the all-to-all run keeps; in
+//! recall, the share of the all-to-all run's removals that the repository keeps. Redirects have no content and are
+//! excluded.
 //!
 //! Source: Zhu et al. 2012, sections 5.2 and 6.3, table 1: at most 1.3 and 1.74 percent.
 
@@ -23,7 +23,7 @@ pub(crate) struct Options {
         default_value = "100000,200000,300000,500000,750000,1000000"
     )]
     sizes: Vec<u64>,
-    /// Pages in a commit
+    /// Pages per commit
     #[arg(long, default_value_t = 10_000)]
     batch: usize,
 }
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Of every page with content: may it go?
+/// Whether each page with content is removable.
 fn removed(reader: &Reader) -> anyhow::Result<BTreeMap<String, bool>> {
     let mut fates = BTreeMap::new();
     let mut after: Option<String> = None;

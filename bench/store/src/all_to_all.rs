@@ -1,5 +1,5 @@
-//! All pages at once: the join, confirmation, and the batch's groups. What incremental work is
-//! measured and judged by.
+//! Groups all pages at once: join, confirmation, and batch grouping. The reference for speed and answers of
+//! incremental work.
 
 use hapax::fingerprint::ContentHash;
 use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules};
@@ -34,7 +34,7 @@ fn facts(page: &Observation) -> PageFacts<'_> {
     }
 }
 
-/// All confirmed pairs of different contents, one page status for each content.
+/// All confirmed pairs of different contents; one page represents each content.
 fn near_pairs(pages: &[&Observation], settings: &Settings) -> anyhow::Result<Vec<NearPair>> {
     let mut first: Vec<(ContentHash, u32, &StoredComparable)> = (0u32..)
         .zip(pages)
@@ -58,23 +58,23 @@ fn near_pairs(pages: &[&Observation], settings: &Settings) -> anyhow::Result<Vec
     }
     let contents = |n: u32| pages[n as usize].comparable.as_ref();
     let mut near = Vec::new();
-    let mut judge = |a: u32, b: u32, distance: u8| {
+    let mut compare = |a: u32, b: u32, distance: u8| {
         let (Some(one), Some(other)) = (contents(a), contents(b)) else { return };
         let sketches = Some((&one.sketch, &other.sketch));
-        let likeness = settings.policy.judge(u32::from(distance), sketches);
+        let likeness = settings.policy.compare_signatures(u32::from(distance), sketches);
         if likeness.matches() {
             near.push(NearPair { a, b, distance, similarity: likeness.similarity });
         }
     };
     for members in class.values() {
         for (i, &a) in members.iter().enumerate() {
-            members[i + 1..].iter().for_each(|&b| judge(a, b, 0));
+            members[i + 1..].iter().for_each(|&b| compare(a, b, 0));
         }
     }
     let of = |n: &u32| class.get(n).cloned().unwrap_or_else(|| vec![*n]);
     for pair in joined.pairs() {
         for a in of(&pair.a) {
-            of(&pair.b).into_iter().for_each(|b| judge(a, b, pair.distance));
+            of(&pair.b).into_iter().for_each(|b| compare(a, b, pair.distance));
         }
     }
     Ok(near)

@@ -1,9 +1,8 @@
-//! How fast pages are observed, and how much room they take.
+//! Measures the speed of recording pages, and their size on disk.
 //!
-//! `observe_many` of ready fingerprints, a third of them near copies of others; the same bytes
-//! put by the raw store, row for row, in as many commits; threads that observe page by page, with
-//! their commits and syncs; opening; bytes a page. Rates are of this machine; the ratio is what
-//! counts.
+//! `observe_many` of ready fingerprints, a third of them near copies of others; the same bytes written by the raw
+//! store, row by row, in as many commits; threads that observe page by page, with their commits and syncs; opening;
+//! bytes per page. Rates depend on the machine; ratios count.
 
 use crate::pages::{page, settings};
 use anyhow::ensure;
@@ -17,7 +16,7 @@ pub(crate) struct Options {
     /// Pages
     #[arg(long, default_value_t = 200_000)]
     pages: u64,
-    /// Pages in a commit
+    /// Pages per commit
     #[arg(long, default_value_t = 10_000)]
     batch: u64,
 }
@@ -25,7 +24,7 @@ pub(crate) struct Options {
 type Row = (Vec<u8>, Vec<u8>);
 type Rows = Vec<(&'static str, Vec<Row>)>;
 
-/// Every row of a repository's file as bytes, table by table.
+/// Every row of a repository's file as bytes, by table.
 fn rows(folder: &Path) -> Rows {
     let db = Database::open(folder.join("pages.redb")).unwrap();
     let reading = db.begin_read().unwrap();
@@ -55,8 +54,8 @@ fn rows(folder: &Path) -> Rows {
     ]
 }
 
-/// Puts all rows in as many commits as the repository made. Addresses come in the order in
-/// which pages came, everything else in the order of its keys.
+/// Writes all rows in as many commits as the repository made. Addresses are in the order of pages,
+/// everything else in key order.
 fn raw(folder: &Path, rows: &Rows, commits: usize) -> f64 {
     let mut ordered: Vec<(&str, Vec<&Row>)> =
         rows.iter().map(|(name, rows)| (*name, rows.iter().collect())).collect();

@@ -1,8 +1,7 @@
-//! Incremental against non-incremental as the repository grows.
+//! Compares incremental with non-incremental work as the repository grows.
 //!
-//! At each size some more batches arrive. Incremental: the repository observes it, durably.
-//! Non-incremental: all pages so far are joined, confirmed and grouped again, in memory. Both on
-//! one thread. Their groups must be the same.
+//! At each size some more batches arrive. Incremental: the repository records them durably. Non-incremental: all
+//! pages so far are joined, confirmed and grouped again, in memory. Both use one thread. Their groups must be equal.
 //!
 //! Source: Zhu et al. 2012, section 6.2, figure 7.
 
@@ -23,15 +22,15 @@ pub(crate) struct Options {
         default_value = "1000,10000,100000,250000,500000,1000000,2000000"
     )]
     sizes: Vec<u64>,
-    /// Pages in a batch
+    /// Pages per batch
     #[arg(long, default_value_t = 1000)]
     batch: u64,
-    /// Draw the ratios into this file
+    /// Output file of a chart of the ratios
     #[arg(long)]
     svg: Option<PathBuf>,
 }
 
-/// Batches that are timed at each size.
+/// Number of timed batches per size.
 const BATCHES: u64 = 7;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -50,7 +49,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             store.observe_many(piece.clone())?;
             all.extend(piece);
         }
-        // The median of several batches: one commit may wait for the disk.
+        // The median of several batches, because one commit may wait for the disk.
         let mut times = Vec::new();
         while (all.len() as u64) < size {
             let from = all.len() as u64;

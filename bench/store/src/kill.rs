@@ -1,8 +1,7 @@
-//! The long variant of the kill test: hundreds of deaths, one repository.
+//! The long variant of the kill test: hundreds of kills, one repository.
 //!
-//! A child observes pages on three threads and prints every address once the repository has
-//! answered. It is killed after a random number of answers; then every address it ever printed
-//! must be there, and everything must agree.
+//! A child observes pages on three threads and prints every address once the repository has answered. It is killed
+//! after a random number of answers; then every printed address must exist, and the folder must verify.
 
 use crate::pages::{page, scramble, settings};
 use anyhow::{Context, ensure};
@@ -14,10 +13,10 @@ use std::process::{Command, Stdio};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How many times
+    /// Number of kills
     #[arg(long, default_value_t = 300)]
     kills: u64,
-    /// Seed of the moments
+    /// Seed of the times of kills
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -68,7 +67,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         child.kill()?;
         child.wait()?;
         let mut rest: Vec<String> = lines.map_while(Result::ok).collect();
-        // The last line may be cut short.
+        // The last line may be incomplete.
         rest.pop();
         acknowledged.extend(rest);
         if round % 10 == 9 || round + 1 == options.kills {

@@ -1,14 +1,14 @@
-//! Measures what a durable repository costs and saves. Every answer is asserted before its time is printed; only
-//! ratios of one run count.
+//! Measures the cost and benefit of a durable repository. Asserts every answer before it prints a time; only ratios
+//! within one run count.
 //!
-//! | command | question |
+//! | command | measures |
 //! |---|---|
-//! | `bulk` | how fast against the raw store, how many syncs, how many bytes |
-//! | `growth` | incremental against all over again, as the repository grows (Zhu, figure 7) |
-//! | `recrawl` | how much of a recrawl is answered in tier 1, and what that saves (figure 8) |
-//! | `accuracy` | page by page against one all-to-all run (table 1) |
-//! | `open` | how long opening a large repository takes |
-//! | `kill` | a process killed hundreds of times: what it acknowledged is there |
+//! | `bulk` | speed compared with the raw store, syncs, bytes |
+//! | `growth` | incremental work compared with starting over, as the repository grows (Zhu, figure 7) |
+//! | `recrawl` | the share of a recrawl that is answered in tier 1, and the time saved (figure 8) |
+//! | `accuracy` | page by page compared with one all-to-all run (table 1) |
+//! | `open` | the time to open a large repository |
+//! | `kill` | that nothing acknowledged is lost when a process is killed hundreds of times |
 #![expect(clippy::print_stdout, reason = "a program that prints its tables")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
 
@@ -34,19 +34,19 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Benchmark {
-    /// Ready fingerprints in bulk and one by one, against the raw store
+    /// Ready fingerprints in bulk and one by one, compared with the raw store
     Bulk(bulk::Options),
-    /// Incremental against recomputing everything
+    /// Incremental work compared with recomputing everything
     Growth(growth::Options),
-    /// Half the pages again, a week later
+    /// A recrawl of half of the pages after a week
     Recrawl(recrawl::Options),
-    /// Page by page against all at once
+    /// Page by page compared with all at once
     Accuracy(accuracy::Options),
-    /// Opening
+    /// Opening a large repository
     Open(opening::Options),
     /// Kill a process that observes, many times
     Kill(kill::Options),
-    /// What `kill` kills
+    /// The process that `kill` kills
     #[command(hide = true)]
     Victim(kill::Victim),
 }

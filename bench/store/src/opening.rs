@@ -1,7 +1,7 @@
-//! How long it takes to open a large repository, with its index file and without.
+//! Measures the time to open a large repository, with and without its index file.
 //!
-//! Preparing it takes most of the time; `--folder` keeps it for another run, which goes on where an
-//! interrupted one ended.
+//! Preparation takes most of the time; `--folder` keeps the repository for another run, which continues an
+//! interrupted preparation.
 
 use crate::pages::{page, settings};
 use anyhow::ensure;
@@ -14,10 +14,10 @@ pub(crate) struct Options {
     /// Pages
     #[arg(long, default_value_t = 10_000_000)]
     pages: u64,
-    /// Pages in a commit
+    /// Pages per commit
     #[arg(long, default_value_t = 100_000)]
     batch: u64,
-    /// Where to make it, or where it is [default: a temporary folder]
+    /// Folder of the repository, which is created if needed [default: a temporary folder]
     #[arg(long)]
     folder: Option<PathBuf>,
 }
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     } else {
         Repository::create(&folder, settings()?)?
     };
-    // Whatever an interrupted run has made is there.
+    // Continues with the pages of an interrupted run.
     let start = Instant::now();
     let made = store.stats()?.pages;
     for from in (made..options.pages).step_by(options.batch as usize) {

@@ -1,6 +1,6 @@
-//! Pages that are ready to be observed: no text was ever there.
+//! Pages that are ready to be observed, without text.
 //!
-//! A page is a function of its number, so that a collection can be made again in any pieces.
+//! A page is a function of its number, so that a collection can be generated again in any pieces.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, Sketch};
 use hapax_store::{Observation, Settings, StoredComparable};
@@ -12,7 +12,7 @@ pub(crate) fn scramble(n: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Every third page is within 2 bits of an earlier one, in the manner of mirrors.
+/// Every third page is within 2 bits of an earlier one, like mirrors.
 pub(crate) fn page(n: u64) -> Observation {
     let copy = n % 3 == 2;
     let original = if copy { scramble(n) % n / 3 * 3 } else { n };
@@ -47,9 +47,9 @@ pub(crate) fn page(n: u64) -> Observation {
     }
 }
 
-/// The defaults of a new repository.
+/// The defaults of a new repository, except for the rules.
 pub(crate) fn settings() -> anyhow::Result<Settings> {
-    // Compared with a batch, which knows no order of recording.
+    // The reference is a batch, which has no order of recording.
     let rules = "score, https, canonical, static, shortest-url, earliest".parse()?;
     Ok(Settings { rules, ..Settings::new(Recipe::built_in("web-2")?.id(None)) })
 }

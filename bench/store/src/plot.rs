@@ -1,8 +1,8 @@
-//! One chart with logarithmic axes as a self-contained SVG: a straight line is a power law.
+//! One chart with logarithmic axes as a self-contained SVG; a straight line means a power law.
 
 use std::fmt::Write;
 
-/// Points of a line, from left to right.
+/// Points of a line, ascending by x.
 pub(crate) struct Line {
     pub(crate) name: &'static str,
     pub(crate) points: Vec<(f64, f64)>,
@@ -16,7 +16,7 @@ const TOP: f64 = 50.0;
 const BOTTOM: f64 = 60.0;
 const COLOURS: [&str; 3] = ["#1f6feb", "#b3261e", "#0b7a5b"];
 
-/// The picture. All values must be above zero.
+/// Draws the chart. All values must be above zero.
 pub(crate) fn draw(title: &str, below: &str, lines: &[Line]) -> String {
     let all = || lines.iter().flat_map(|line| &line.points);
     let low = |f: fn(&(f64, f64)) -> f64| all().map(f).fold(f64::MAX, f64::min).log10().floor();

@@ -1,7 +1,7 @@
-//! A recrawl a week later: half of the pages are known, half are new.
+//! Measures a recrawl a week later, where half of the pages are known and half are new.
 //!
-//! First the share of updated pages that are answered in tier 1, in the order of the crawl. Then, on
-//! a copy of the same repository, the pages of each tier by themselves, to see what one costs.
+//! First the share of updated pages that are answered in tier 1, in crawl order. Then, on a copy of the same
+//! repository, the pages of each tier separately, for the cost of each.
 //!
 //! Source: Zhu et al. 2012, section 6.2, figure 8: about 30 percent.
 
@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// Pages in each of the two crawls
     #[arg(long, default_value_t = 200_000)]
     pages: u64,
-    /// Pages in a commit
+    /// Pages per commit
     #[arg(long, default_value_t = 5_000)]
     batch: usize,
 }
@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let copy = folder.path().join("copy");
     store.snapshot(&copy)?;
 
-    // Known and new pages in no order.
+    // Known and new pages in random order.
     let mut second: Vec<u64> = (options.pages / 2..options.pages * 3 / 2).collect();
     second.sort_unstable_by_key(|&n| scatter(n));
     let (mut tier_1, mut tier_2): (Vec<Action>, Vec<Action>) = (Vec::new(), Vec::new());
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
     let store = Repository::open(&copy, None)?;
     let (mut cost, mut counts) = ([0.0; 2], [0usize; 2]);
-    // By turns and in equal pieces, so that neither has the colder cache or the dearer commits.
+    // Alternates between the tiers in equal pieces, so that caches and commits affect both alike.
     let piece = options.batch.min(tier_1.len()).max(1);
     let mut tiers = [tier_1.chunks_exact(piece), tier_2.chunks_exact(piece)];
     while let [Some(first), Some(second)] = [tiers[0].next(), tiers[1].next()] {

@@ -1,11 +1,11 @@
-//! The synthetic web as observations, made on two threads.
+//! The synthetic web as observations, generated on two threads.
 
 use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax::page::{Body, Document};
 use hapax_store::{Action, Observation};
 use hapax_synth::{Length, Visit, Web, WebOptions};
 
-/// A web of so many pages; of moderate length, because their text is made for every visit.
+/// A web with this many pages, of moderate length because their text is generated for every visit.
 pub(crate) fn web(pages: u64) -> Web {
     let length = Length { mu: 4.9, sigma: 0.9, least: 20, most: 2000 };
     Web::new(WebOptions { length, ..WebOptions::new(11, pages) })
@@ -15,7 +15,7 @@ pub(crate) fn fingerprinter() -> anyhow::Result<Fingerprinter> {
     Ok(Fingerprinter::new(Recipe::built_in("web-2")?, None)?)
 }
 
-/// What a crawler finds at these pages in a week: 0 for the first visit.
+/// The results of crawling these pages in a week: 0 for the first visit.
 pub(crate) fn visits(
     web: &Web,
     by: &Fingerprinter,
@@ -57,7 +57,7 @@ fn visit(web: &Web, by: &mut Fingerprinter, index: u64, week: u32) -> anyhow::Re
     })
 }
 
-/// A number that is spread evenly and the same in every run.
+/// A uniformly distributed number, the same in every run.
 pub(crate) fn scatter(n: u64) -> u64 {
     crate::pages::scramble(n ^ 0x5eed)
 }

@@ -1,6 +1,6 @@
-//! Who reads: everything that changes no page of the writers', and now and then something wrong on purpose.
+//! Readers: requests that do not change the writers' pages, and some deliberately wrong ones.
 //!
-//! Real pages are recorded too, so that the service extracts texts, learns frames and keeps texts; each reader has as
+//! Also records real pages, so that the service extracts texts, learns frames and keeps texts; each reader uses as
 //! many addresses for them as there are real pages.
 
 use super::{JSON, Shared};
@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use hapax_client::client::encoded;
 use std::sync::atomic::Ordering;
 
-/// Asks until the end.
+/// Sends requests until the end.
 pub(super) fn ask(
     shared: &Shared,
     place: u64,
@@ -28,7 +28,7 @@ pub(super) fn ask(
             0 => (request("GET", "/v1/stats", JSON, ""), &[200]),
             1 => (request("GET", "/v1/groups?limit=20", JSON, ""), &[200]),
             2 => (request("GET", &format!("/v1/events?after={page}&limit=20"), JSON, ""), &[200]),
-            // It may be deleted just now.
+            // The page may have been deleted just now.
             3 => (request("GET", &path, JSON, ""), &[200, 404]),
             4 => {
                 let body = serde_json::json!({"url": "http://a/", "html": html});

@@ -1,8 +1,8 @@
-//! Who writes: pages crawled again and again, and what was acknowledged of each.
+//! Writers: pages that are crawled again and again, and their acknowledged state.
 //!
-//! Each connection has pages of its own, so the last answer about a page is its state. A page's
-//! version is its number of words, which the service gives back. A request that a kill cut short
-//! may have been done or not: until the next answer both are right.
+//! Each connection has its own pages, so the last answer about a page is its state. A page's version is its number of
+//! words, which the service returns. A request interrupted by a kill may have been executed or not: until the next
+//! answer both states are valid.
 
 use super::{JSON, Shared};
 use crate::pages;
@@ -11,11 +11,11 @@ use anyhow::{Result, bail, ensure};
 use hapax_client::client::encoded;
 use std::sync::atomic::Ordering;
 
-/// What is known of a page: its version, or that it is not there.
+/// The state of a page: its version, or `None` if deleted.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     acknowledged: Option<u64>,
-    /// What was sent since, while no answer has come.
+    /// Versions sent since then without an answer.
     perhaps: Vec<Option<u64>>,
 }
 
@@ -41,7 +41,7 @@ impl Crawled {
     }
 }
 
-/// Pages of one batch.
+/// Pages per batch.
 const BATCH: usize = 3;
 
 /// Writes until the end.
@@ -54,13 +54,14 @@ pub(super) fn crawl(shared: &Shared, mut crawled: Crawled, recipe: &str) -> Resu
         place = if place + count > crawled.pages.len() { 0 } else { place };
         let here = &mut crawled.pages[place..place + count];
         place += count;
-        // Every fifth page alone is deleted; it comes back when its turn is next.
+        // Every fifth page that is sent alone is deleted, and recorded again in the next round.
         let delete = count == 1 && here[0].0 % 5 == 4 && here[0].1.acknowledged.is_some();
         let version = u64::from(pages::WORDS) + turn;
         let mut lines = Vec::new();
         for (n, known) in here.iter_mut() {
             known.perhaps.push((!delete).then_some(version));
-            // One in four has another content now, which moves it to another group and back.
+            // Every fourth time the content differs, which moves the page to another group and
+            // back.
             let content = if turn.is_multiple_of(4) { *n ^ 1 } else { *n };
             lines.push(pages::version(*n, content, version as u32, recipe)?);
         }
@@ -74,13 +75,13 @@ pub(super) fn crawl(shared: &Shared, mut crawled: Crawled, recipe: &str) -> Resu
         };
         let Ok(status) = connection.ask(&asked) else { return Ok(None) };
         let body = String::from_utf8_lossy(&connection.body);
-        // Deleted before a kill, and the answer did not arrive.
+        // Deleted before a kill whose answer did not arrive.
         let gone = delete && status == 404;
         ensure!(
             gone || status == 200 && !body.contains("\"error\""),
             "a write was answered {status}: {body}"
         );
-        // A stream may be cut off between lines; those that came count.
+        // A stream may be interrupted between lines; received ones count.
         let answered = match count {
             1 => 1,
             _ => body.matches("\"recorded\":true").count(),

@@ -1,16 +1,16 @@
-//! Memory over time: what each minute needed, and whether it grows once the service is warm.
+//! Memory over time, and its growth once the service is warm.
 //!
-//! Looked at is the last life alone, and its last half: what came before fills caches. Growth is
-//! the slope of the straight line that fits best.
+//! Considers the second half of the last process only, because caches fill before. Growth is the slope of a linear
+//! regression.
 
 use anyhow::{Result, ensure};
 
-/// A run in which the half that is looked at is shorter than this says nothing about growth.
+/// Minimum seconds of that half; a shorter one says nothing about growth.
 const SHORTEST: f64 = 240.0;
-/// The most that memory may grow in the time looked at, as a share of what it was.
+/// Maximum growth during that half, as a share of the mean.
 const MOST: f64 = 0.02;
 
-/// Bytes at a moment.
+/// Memory in bytes at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) seconds: f64,
@@ -21,10 +21,10 @@ pub(super) struct Sample {
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     samples: Vec<Sample>,
-    told: usize,
+    printed: usize,
 }
 
-/// The mean, and how much a second it grows.
+/// The mean, and the growth per second.
 fn line(samples: &[Sample]) -> (f64, f64) {
     let count = samples.len().max(1) as f64;
     let mean = |of: &dyn Fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;
@@ -39,10 +39,11 @@ impl Memory {
         self.samples.push(sample);
     }
 
-    /// A line about what came since the last one, with what the service says of its memory now.
+    /// Prints a line about the time since the last one, with the parts of memory reported by the
+    /// service.
     pub(super) fn print_minute(&mut self, written: u64, parts: &str) {
-        let (mean, _) = line(&self.samples[self.told..]);
-        self.told = self.samples.len();
+        let (mean, _) = line(&self.samples[self.printed..]);
+        self.printed = self.samples.len();
         let Some(last) = self.samples.last() else { return };
         let minute = (last.seconds / 60.0).round();
         let life = if last.last_life { "" } else { ", between kills" };

@@ -1,9 +1,9 @@
 //! Mixed load with kills and restarts: no acknowledged page may be lost, and memory must not grow.
 //!
-//! The first half kills the process every few seconds without warning; only requests under way may fail. The second
-//! half is one process, whose memory is sampled (`--kill-every 0`: the whole run). The number of pages stays
-//! constant: pages are crawled again, changed, deleted and recorded anew, so growing memory is not that of more
-//! pages. At the end every page must be as it was last acknowledged ([`crawl`]), and the folder must verify.
+//! During the first half the process is killed every few seconds; only requests in progress may fail. The second half
+//! is one process, whose memory is sampled (`--kill-every 0`: the whole run). The number of pages stays constant:
+//! pages are crawled again, changed, deleted and recorded again, so growth of memory is not caused by more pages. At
+//! the end every page must be as last acknowledged ([`crawl`]), and the folder must verify.
 
 mod ask;
 mod crawl;
@@ -23,43 +23,43 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long, how hard.
+/// Duration and load.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Minutes: 60 is the long run
+    /// Minutes; 60 is the long run
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
     /// Seconds between kills in the first half; 0 for no kill before the end
     #[arg(long, default_value_t = 20)]
     kill_every: u64,
-    /// Connections: half of them write, half of them read
+    /// Connections; half of them write, half read
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// Pages
     #[arg(long, default_value_t = 20_000)]
     pages: u64,
-    /// Bytes of the repository's file that the service keeps in memory: few, so that it is full soon
+    /// Size of the service's page cache in bytes; small, so that it is full soon
     #[arg(long, default_value_t = 8_000_000)]
     cache_bytes: u64,
-    /// Memory for the whole service, such as 1GB, in place of the cache's bytes
+    /// Memory limit of the whole service, such as 1GB, instead of the cache size
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
-    /// Milliseconds that a connection waits after each answer: more of them leave the machine room
+    /// Pause of a connection after each answer in milliseconds; longer pauses reduce the load
     #[arg(long, default_value_t = 0)]
     pause_ms: u64,
-    /// A repository of so many pages, made there if there is none and changed; a temporary one unless told
+    /// Folder of the repository, which is created if needed and changed; a temporary folder by
+    /// default
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// One page in so many is looked up at the end
+    /// Check one page in this many at the end
     #[arg(long, default_value_t = 1)]
     look_up: usize,
-    /// Do not check the whole folder at the end
+    /// Skip the check of the whole folder at the end
     #[arg(long)]
     no_check: bool,
 }
 
 impl Options {
-    /// The service's setting of memory.
+    /// The memory limit as a setting of the service.
     fn settings(&self) -> [(&'static str, String); 1] {
         match &self.memory {
             Some(memory) => [("HAPAX_MEMORY", memory.clone())],
@@ -74,13 +74,13 @@ const JSON: &str = "application/json";
 struct Shared {
     address: Mutex<Option<SocketAddr>>,
     over: AtomicBool,
-    /// After each answer.
+    /// Pause after each answer.
     pause: Duration,
     written: AtomicU64,
     read: AtomicU64,
-    /// Requests that are wrong on purpose, refused as they should be.
+    /// Deliberately wrong requests that were refused as expected.
     refused: AtomicU64,
-    /// Requests that a kill cut short.
+    /// Requests interrupted by a kill.
     cut: AtomicU64,
 }
 
@@ -98,7 +98,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Asks again and again until the end, on a new connection where the old one was cut off.
+    /// Sends requests until the end; reconnects after an interruption.
     fn keep_asking(
         &self,
         mut turn: impl FnMut(&mut Connection) -> Result<Option<u16>>,
@@ -192,7 +192,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     memory.must_be_flat()
 }
 
-/// Kills and restarts for the first half, then one life.
+/// Kills and restarts the process during the first half, then runs one process.
 fn supervise(
     options: &Options,
     folder: &Path,
@@ -228,7 +228,7 @@ fn supervise(
     Ok(())
 }
 
-/// What the service says takes its memory.
+/// The parts of its memory that the service reports.
 fn parts(address: SocketAddr) -> Result<String> {
     let mut connection = Connection::open(address)?;
     connection.ask(&request("GET", "/metrics", JSON, ""))?;
@@ -240,7 +240,7 @@ fn parts(address: SocketAddr) -> Result<String> {
     Ok(parts.collect::<Vec<_>>().join(", "))
 }
 
-/// How many pages are not as they were acknowledged, of how many that were looked up.
+/// The numbers of pages that differ from their acknowledged state, and of checked pages.
 fn lost(options: &Options, folder: &Path, crawled: &[Crawled]) -> Result<(u64, u64)> {
     let server = Server::start(folder, &options.settings())?;
     let mut connection = Connection::open(server.address)?;
