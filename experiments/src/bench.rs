@@ -1,8 +1,7 @@
-//! What an experiment is given: how large to be, where real pages are, and where results go.
+//! The environment of an experiment: its size, the folder of real pages, and the folder of results.
 //!
-//! Real pages are optional: a folder with `SET/docs.jsonl.zst` or `SET.jsonl` for each set. An
-//! experiment that wants a set that is not there uses the synthetic web instead and says so in
-//! its record, or leaves the part out.
+//! Real pages are optional: a folder with `SET/docs.jsonl.zst` or `SET.jsonl` for each set. An experiment that lacks
+//! a set uses the synthetic web instead and says so in its record, or omits the part.
 
 use std::cell::Cell;
 use std::fs;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Record;
 
-/// How much time there is.
+/// The available time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Size {
@@ -25,7 +24,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// One value for each.
+    /// Selects a value by size.
     pub fn of<T>(self, quick: T, full: T) -> T {
         match self {
             Self::Quick => quick,
@@ -34,15 +33,13 @@ impl Size {
     }
 }
 
-/// Where experiments are run.
 pub struct Bench<'a> {
-    /// How much time there is.
     pub size: Size,
     /// The folder of real pages.
     pub pages: Option<PathBuf>,
     /// The folder that records are written to.
     pub out: PathBuf,
-    /// Names of wanted records; all when empty. A paper's key wants all of its records.
+    /// Names of requested records; empty for all. A paper's key requests all of its records.
     pub only: Vec<String>,
     /// Receives a description of the work under way.
     pub say: &'a dyn Fn(&str),
@@ -60,7 +57,7 @@ impl Bench<'_> {
         (self.say)(text.as_ref());
     }
 
-    /// The documents of a set of real pages, if they are there.
+    /// The documents of a set of real pages; `None` if it does not exist.
     pub fn set(&self, name: &str) -> Option<PathBuf> {
         let folder = self.pages.as_deref()?;
         [folder.join(format!("{name}.jsonl")), folder.join(name).join("docs.jsonl.zst")]
@@ -68,7 +65,7 @@ impl Bench<'_> {
             .find(|path| path.is_file())
     }
 
-    /// Keeps a result.
+    /// Writes a result.
     ///
     /// # Errors
     ///
@@ -85,7 +82,7 @@ impl Bench<'_> {
     }
 }
 
-/// Writes a record's charts as pictures.
+/// Writes a record's charts as SVG files.
 pub(crate) fn draw(folder: &Path, record: &Record) -> Result<()> {
     for (number, chart) in record.charts.iter().enumerate() {
         write(&folder.join(picture_name(&record.name, number)), &chart.picture())?;
@@ -93,7 +90,7 @@ pub(crate) fn draw(folder: &Path, record: &Record) -> Result<()> {
     Ok(())
 }
 
-/// The file of a record's chart.
+/// File name of a record's chart.
 pub(crate) fn picture_name(record: &str, number: usize) -> String {
     match number {
         0 => format!("{record}.svg"),

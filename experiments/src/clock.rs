@@ -1,7 +1,7 @@
-//! Time of the measuring thread.
+//! CPU time of the measuring thread.
 //!
-//! CPU time and not the clock on the wall: on a machine that others use too, the wall measures them.
-//! What is told of it are ratios within one run, and times where a paper has times.
+//! Wall time depends on the load of the machine. Records contain ratios within one run, and times only where the
+//! paper has times.
 
 use cpu_time::ThreadTime;
 
@@ -12,7 +12,7 @@ pub fn cpu<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (result, start.elapsed().as_secs_f64())
 }
 
-/// The quickest of `times` runs, the one disturbed least; the result is that of the last.
+/// The fastest of `times` runs, which was disturbed least; the result is that of the last run.
 pub fn best_cpu<T>(times: u32, mut work: impl FnMut() -> T) -> (T, f64) {
     let (mut result, mut best) = cpu(&mut work);
     for _ in 1..times {

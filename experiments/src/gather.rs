@@ -1,7 +1,8 @@
-//! Records into one document: Markdown for readers of the repository, HTML to look at.
+//! Combines records into one document: Markdown for the repository, HTML for a browser.
 //!
-//! Both come from the records alone, so papers that were run at different times are put together
-//! without running any again; charts are drawn again, all in the same way. A record of an unknown paper is an error: it would be lost.
+//! Both come from the records alone, so papers that were run at different times are combined without running any
+//! again; charts are drawn again, all in the same way. A record of an unknown paper is an error, because it would be
+//! lost.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +16,8 @@ use crate::{PAPERS, Paper};
 
 const STYLE: &str = include_str!("papers.css");
 
-/// Writes `papers.md` and `papers.html` into `docs` from the records in `data`; `link` leads from
-/// there to `data`. Gives back how many records there are.
+/// Writes `papers.md` and `papers.html` into `docs` from the records in `data`; `link` is the
+/// relative path from `docs` to `data`. Returns the number of records.
 ///
 /// # Errors
 ///
@@ -32,7 +33,7 @@ pub fn gather(data: &Path, docs: &Path, link: &str) -> Result<usize> {
     Ok(records.iter().map(|(_, of)| of.len()).sum())
 }
 
-/// All records by paper, in the order of the papers and of names' numbers.
+/// All records by paper, in the order of the papers and of the numbers in their names.
 fn read(data: &Path) -> Result<Vec<(Paper, Vec<Record>)>> {
     let entries = fs::read_dir(data).with_context(|| format!("cannot list {}", data.display()))?;
     let mut papers: Vec<(Paper, Vec<Record>)> =
@@ -59,8 +60,8 @@ fn read(data: &Path) -> Result<Vec<(Paper, Vec<Record>)>> {
     Ok(papers)
 }
 
-/// Names in the order people count: figure-9 before figure-10. Tables come first: figures are
-/// often drawn from them.
+/// Sort key that puts figure-9 before figure-10. Tables come first, because figures are often drawn
+/// from them.
 fn in_order(name: &str) -> Vec<(u64, &str)> {
     name.split('-')
         .map(|part| match part.parse() {
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_record_is_named() {
+    fn an_error_names_a_file_that_is_not_a_record() {
         let folder = tempfile::tempdir().unwrap();
         bench(folder.path()).keep(record("who-figure-1")).unwrap();
         let error = gather(folder.path(), folder.path(), "data").unwrap_err().to_string();
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bench_wants_single_records_and_whole_papers() {
+    fn single_records_and_whole_papers_can_be_requested() {
         let folder = tempfile::tempdir().unwrap();
         let bench = bench(folder.path());
         assert!(bench.wants("zhu-figure-4") && bench.wants("sood-table-2"));

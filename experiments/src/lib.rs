@@ -1,10 +1,10 @@
 //! Measures the tables and figures of the five papers again.
 //!
-//! A [`Paper`] runs its experiments and hands each result to the [`Bench`] as a [`Record`]: what the paper says,
-//! what was measured, charts, and what agrees, differs and why. Records are files (`experiments/data/*.json`);
-//! [`gather()`] puts them into `docs/benchmarks/papers.md` and `papers.html`. To add a paper: a module with a
-//! `PAPER`, and its line in [`PAPERS`]. Guarantees that the shipped engine runs everything; only a paper's rival
-//! method is implemented here. Speeds are ratios within one run.
+//! A [`Paper`] runs its experiments and passes each result to the [`Bench`] as a [`Record`]: the paper's claim, the
+//! measurement, charts, and what agrees, differs and why. Records are files (`experiments/data/*.json`); [`gather()`]
+//! combines them into `docs/benchmarks/papers.md` and `papers.html`. To add a paper, write a module with a `PAPER`
+//! and list it in [`PAPERS`]. The shipped engine runs everything; only a paper's rival method is implemented here.
+//! Speeds are ratios within one run.
 
 pub mod bench;
 pub mod clock;
@@ -24,14 +24,14 @@ pub use record::{Record, Table, Verdict};
 
 use anyhow::Result;
 
-/// A paper and how to repeat its measurements.
+/// A paper with its experiments.
 #[derive(Clone, Copy, Debug)]
 pub struct Paper {
-    /// What its records' names begin with.
+    /// Prefix of its records' names.
     pub key: &'static str,
     /// Authors, title, year.
     pub title: &'static str,
-    /// Runs those of its experiments that the bench wants.
+    /// Runs the requested experiments.
     pub run: fn(&Bench<'_>) -> Result<()>,
 }
 

@@ -1,4 +1,4 @@
-//! Runs the papers' experiments and gathers what they found. `cargo xtask papers` starts it.
+//! Runs the papers' experiments and combines their records. Started by `cargo xtask papers`.
 #![expect(clippy::print_stderr, reason = "a program that says what it is doing")]
 
 use std::path::PathBuf;
@@ -20,12 +20,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run experiments, and write a record of each
+    /// Run experiments and write a record for each
     Run {
-        /// Papers (zhu) or single records (zhu-figure-4); all when none is named
+        /// Papers (zhu) or single records (zhu-figure-4); default: all
         #[arg(value_name = "NAME")]
         only: Vec<String>,
-        /// Take an hour instead of minutes
+        /// Run for an hour instead of minutes
         #[arg(long)]
         full: bool,
         /// Folder of real pages: SET.jsonl or SET/docs.jsonl.zst

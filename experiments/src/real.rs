@@ -1,7 +1,7 @@
-//! Real pages for experiments: the 165 that every clone has, and sets from the bench's folder.
+//! Real pages for experiments: the 165 bundled pages, and sets from the bench's folder.
 //!
-//! `examples/docs` is always read, so that anyone can run every experiment; a folder of pages adds the
-//! sets that are in it. A large set is thinned evenly.
+//! Always reads `examples/docs`, so that everybody can run every experiment; a folder of pages adds its sets. Large
+//! sets are sampled evenly.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,35 +12,34 @@ use hapax_corpus::{Content, Kind, ReadOptions, Source};
 
 use crate::bench::Bench;
 
-/// Pages that lie in the repository.
+/// The bundled pages.
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/docs");
 
-/// Sets that a folder of pages may hold.
+/// Names of possible sets in a folder of pages.
 const SETS: [&str; 4] = ["debdocs", "web-uci", "phpdoc", "cjk-lohelp"];
 
-/// Pages that belong together.
 #[derive(Clone, Debug)]
 pub struct RealSet {
     pub name: String,
-    /// How many pages it has on disk.
+    /// Number of pages on disk.
     pub of: usize,
-    /// Those that were taken.
+    /// The sampled pages.
     pub pages: Vec<RealPage>,
 }
 
 #[derive(Clone, Debug)]
 pub struct RealPage {
-    /// Its address, or its name where it has none.
+    /// Its address, or its name if it has none.
     pub url: String,
     /// Decoded.
     pub html: String,
 }
 
-/// The examples and the sets of the bench's folder; of each at most `most` pages.
+/// The examples and the sets of the bench's folder, each with at most `most` pages.
 ///
 /// # Errors
 ///
-/// A set that is there cannot be read.
+/// An existing set cannot be read.
 pub fn real_sets(bench: &Bench<'_>, most: usize) -> Result<Vec<RealSet>> {
     let mut sets = vec![read("examples", Path::new(EXAMPLES), most)?];
     for name in SETS {
@@ -52,8 +51,8 @@ pub fn real_sets(bench: &Bench<'_>, most: usize) -> Result<Vec<RealSet>> {
     Ok(sets)
 }
 
-/// Every one of `count` in order, or `most` of them evenly spaced.
-pub fn thinned(count: usize, most: usize) -> impl Iterator<Item = usize> {
+/// All of `0..count` in order, or `most` of them evenly spaced.
+pub fn sampled(count: usize, most: usize) -> impl Iterator<Item = usize> {
     let taken = count.min(most);
     (0..taken).map(move |at| at * count / taken.max(1))
 }
@@ -81,7 +80,7 @@ fn read(name: &str, path: &Path, most: usize) -> Result<RealSet> {
     }
     let of = pages.len();
     let mut pages: Vec<Option<RealPage>> = pages.into_iter().map(Some).collect();
-    let pages = thinned(of, most).filter_map(|at| pages[at].take()).collect();
+    let pages = sampled(of, most).filter_map(|at| pages[at].take()).collect();
     Ok(RealSet { name: name.to_owned(), of, pages })
 }
 
@@ -90,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_thinned_evenly() {
-        assert_eq!(thinned(10, 4).collect::<Vec<_>>(), [0, 2, 5, 7]);
-        assert_eq!(thinned(3, 9).collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!(thinned(0, 9).count(), 0);
+    fn a_set_is_sampled_evenly() {
+        assert_eq!(sampled(10, 4).collect::<Vec<_>>(), [0, 2, 5, 7]);
+        assert_eq!(sampled(3, 9).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(sampled(0, 9).count(), 0);
     }
 
     #[test]
-    fn the_examples_are_there_and_hold_tags() {
+    fn the_examples_exist_and_contain_tags() {
         let examples = read("examples", Path::new(EXAMPLES), 20).unwrap();
         assert_eq!((examples.of, examples.pages.len()), (165, 20));
         assert!(examples.pages.iter().all(|page| page.html.contains('<')));

@@ -1,4 +1,4 @@
-//! What an experiment found, as it is kept.
+//! The result of an experiment, as it is stored.
 
 use hapax_report::chart::Chart;
 use serde::{Deserialize, Serialize};
@@ -8,39 +8,37 @@ use crate::bench::Size;
 /// The result of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Name of its files: the paper's key and the figure, such as `zhu-figure-4`.
+    /// Base name of its files: the paper's key and the figure, such as `zhu-figure-4`.
     pub name: String,
-    /// Which table or figure of the paper, in the paper's words.
+    /// The table or figure, as named by the paper.
     pub figure: String,
     pub title: String,
     pub claim: String,
-    /// What it was measured on here: pages, sizes, settings, one sentence.
+    /// Input of the measurement: pages, sizes, settings, in one sentence.
     pub ran_on: String,
     pub verdict: Verdict,
-    /// What agrees, what differs, and why: one sentence.
+    /// What agrees, what differs, and why, in one sentence.
     pub sentence: String,
-    /// Minutes or an hour.
     pub size: Size,
-    /// The numbers that people read.
+    /// The printed numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Table>,
-    /// The numbers as pictures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
-    /// Whatever else was measured; kept small.
+    /// Other measurements; small.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub data: serde_json::Value,
 }
 
-/// Whether a paper's finding was found again.
+/// Whether the measurement agrees with the paper's finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The direction and about the size.
+    /// The same direction and about the same size.
     Agrees,
-    /// The direction, not the size; or a part of it.
+    /// The same direction but not size, or only a part of the finding.
     Partly,
-    /// Not found again.
+    /// The finding could not be reproduced.
     Differs,
     /// A model with stated inputs, not a measurement.
     Modelled,
@@ -57,11 +55,11 @@ impl Verdict {
     }
 }
 
-/// Rows of text under their names; the first column is a name, the others are numbers.
+/// Rows of text with column names; the first column contains names, the others numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     pub columns: Vec<String>,
-    /// As many cells in each as there are columns.
+    /// Each with as many cells as columns.
     pub rows: Vec<Vec<String>>,
 }
 

@@ -1,6 +1,6 @@
-//! Errors of estimates, added up.
+//! Sums of estimation errors.
 
-/// Sums from which bias and root mean square error follow.
+/// Sums that give bias and root mean square error.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Errors {
     count: f64,
@@ -32,7 +32,7 @@ impl Errors {
     }
 }
 
-/// How often a condition held.
+/// The share of cases in which a condition held.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     held: usize,

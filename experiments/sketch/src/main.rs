@@ -1,11 +1,9 @@
-//! Which sketch confirms a pair best, given 64 or 128 bytes a page?
+//! Compares sketches of 64 or 128 bytes per page for confirming pairs.
 //!
-//! Prints Markdown: error on synthetic sets of chosen size and similarity, error and wrong
-//! decisions on pairs of real pages when folders of them are given, and time per page. Errors
-//! are in thousandths of Jaccard similarity. `docs/internals/sketch-choice.md` says what follows.
-//!
-//! [`minima`] and [`method`] hold the competitors, [`synthetic`] and [`real`] the sets,
-//! [`tables`] what is printed.
+//! Prints Markdown: error on synthetic sets of chosen size and similarity, error and wrong decisions on pairs of real
+//! pages if folders are given, and time per page. Errors are in thousandths of Jaccard similarity.
+//! `docs/internals/sketch-choice.md` has the conclusion. [`minima`] and [`method`] contain the candidates,
+//! [`synthetic`] and [`real`] the sets, [`tables`] prints.
 
 mod errors;
 mod method;
@@ -22,16 +20,16 @@ use std::path::PathBuf;
 /// Measures similarity sketches at equal storage
 #[derive(Parser)]
 struct Arguments {
-    /// Folder whose sub-folders hold docs.jsonl.zst and refpairs.tsv.zst
+    /// Folder whose subfolders contain docs.jsonl.zst and refpairs.tsv.zst
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Pairs of synthetic sets for each size and similarity
     #[arg(long, default_value_t = 400)]
     trials: u64,
-    /// Bytes a sketch may have
+    /// Sizes of a sketch in bytes
     #[arg(long, value_delimiter = ',', default_values_t = [64, 128])]
     bytes: Vec<usize>,
-    /// Sub-folders of DIR to read
+    /// Subfolders of DIR to read
     #[arg(
         long,
         value_delimiter = ',',

@@ -1,10 +1,8 @@
-//! The sketches that compete, each in the same number of bytes.
+//! The compared sketches, each in the same number of bytes.
 //!
-//! A method turns a set of 64-bit hashes into words of storage and estimates the Jaccard
-//! similarity of two sets from their words alone. What it needs to know besides (a set's
-//! size) it stores too, so that equal storage is equal.
-//!
-//! Estimates are not clamped to 0..=1: clamping would hide bias.
+//! A method turns a set of 64-bit hashes into words of storage and estimates the Jaccard similarity of two sets from
+//! their words alone. Other data that it needs, such as a set's size, are stored in them too, so that storage is
+//! comparable. Estimates are not clamped to 0..=1, because clamping would hide bias.
 
 use crate::minima::{Minima, STEP};
 use hapax::features::hash::scramble;
@@ -12,15 +10,15 @@ use std::f64::consts::PI;
 
 /// One way to summarise a set.
 pub(crate) trait Method: Sync {
-    /// As shown in the tables.
+    /// Name in the tables.
     fn name(&self) -> String;
-    /// The sketch of a non-empty set without repeats.
+    /// The sketch of a non-empty set without repetitions.
     fn sketch(&self, set: &[u64]) -> Vec<u64>;
-    /// The estimated Jaccard similarity of the sets behind two sketches.
+    /// The estimated Jaccard similarity of the sets of two sketches.
     fn jaccard(&self, a: &[u64], b: &[u64]) -> f64;
 }
 
-/// Everything that is compared at `bytes` of storage.
+/// All methods that use `bytes` of storage.
 pub(crate) fn all(bytes: usize) -> Vec<Box<dyn Method>> {
     let bits = bytes * 8;
     let mut methods: Vec<Box<dyn Method>> = Vec::new();
@@ -102,15 +100,15 @@ impl Method for Odd {
 
     fn jaccard(&self, a: &[u64], b: &[u64]) -> f64 {
         let bits = self.bits as f64;
-        // Beyond half of the bits the logarithm ends: all that is known is "far apart".
+        // The logarithm ends at half of the bits: larger distances cannot be distinguished.
         let odd = f64::from(differing(a, b)).min(bits / 2.0 - 1.0);
         let differing_minima = -bits / 4.0 * (1.0 - 2.0 * odd / bits).ln();
         1.0 - differing_minima / self.bins as f64
     }
 }
 
-/// The smallest `kept` hashes, 32 bits each: a sample of the union without repeats, and the
-/// whole set when it is small (Broder 1997).
+/// The smallest `kept` hashes, 32 bits each: a sample of the union without repetitions, and the
+/// whole set if it is small (Broder 1997).
 struct BottomK {
     kept: usize,
 }
@@ -151,8 +149,8 @@ impl Method for BottomK {
     }
 }
 
-/// SimHash of the set and its size; the angle gives the cosine, and that with both sizes the
-/// Jaccard similarity (Charikar 2002).
+/// SimHash of the set, and its size; the angle gives the cosine, which gives the Jaccard similarity
+/// with both sizes (Charikar 2002).
 struct WideSimHash {
     bits: usize,
 }
@@ -190,10 +188,10 @@ impl Method for WideSimHash {
     }
 }
 
-/// Logarithms of independent exponential minima in registers of 8 bits, and the set's size;
-/// the likeliest similarity given how the registers compare (Ertl, "SetSketch", 2021).
+/// Logarithms of independent exponential minima in registers of 8 bits, and the set's size; the
+/// maximum likelihood estimate from comparing registers (Ertl, "SetSketch", 2021).
 ///
-/// Filled the slow way, one hash for every register and element.
+/// Filled slowly, with one hash per register and element.
 struct SetSketch {
     registers: usize,
 }
@@ -209,7 +207,7 @@ impl Method for SetSketch {
     fn sketch(&self, set: &[u64]) -> Vec<u64> {
         let mut words = vec![0; self.registers / 8];
         for (i, max) in Minima::Classic.hashes(set, self.registers).into_iter().enumerate() {
-            // An exponential variable from the hash; the smallest hash gives the smallest.
+            // An exponential variable from the hash; the smallest hash gives the smallest value.
             let uniform = (max as f64 + 0.5) / 2f64.powi(64);
             let exponential = -(-uniform).ln_1p();
             let level = (50.0 - exponential.ln() / SET_SKETCH_BASE.ln()).floor().clamp(0.0, 255.0);
@@ -244,7 +242,7 @@ impl Method for SetSketch {
     }
 }
 
-/// Where a function with one peak peaks, by golden sections.
+/// The maximum of a unimodal function, by golden-section search.
 fn maximum(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     const SECTION: f64 = 0.618_033_988_749_895;
     for _ in 0..60 {
@@ -268,7 +266,7 @@ mod tests {
     use crate::synthetic::pair;
 
     #[test]
-    fn every_method_fits_its_bytes_and_knows_equal_sets() {
+    fn every_method_fits_its_bytes_and_recognizes_equal_sets() {
         for bytes in [64, 128] {
             for method in all(bytes) {
                 let sketch = method.sketch(&pair(300, 0, 1).0);
@@ -280,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn every_method_comes_near_the_truth_on_the_mean() {
-        // 360 of 400: 360 / 440.
+    fn every_method_is_nearly_unbiased() {
+        // 360 common of 440 in the union.
         let exact = 360.0 / 440.0;
         for method in all(128) {
             let estimates = (0..200).map(|trial| {

@@ -1,8 +1,8 @@
-//! The ways to get minima out of a set, before any bits are cut off.
+//! Ways to compute minima of a set, before any bits are cut off.
 //!
-//! Two sets agree in a minimum with probability J, or nearly. The low bits of a minimum are
-//! what a sketch keeps; where a value is copied from another bin it is hashed once more with
-//! the bin's number, so that bits of different bins err independently.
+//! Two sets agree in a minimum with probability J, or nearly. A sketch keeps the low bits of a minimum; a value
+//! copied from another bin is hashed once more with the bin's number, so that errors of different bins are
+//! independent.
 
 use hapax::features::hash::scramble;
 use hapax::fingerprint::sketch;
@@ -10,7 +10,6 @@ use hapax::fingerprint::sketch;
 /// Distance between the inputs of neighbouring hash functions.
 pub(crate) const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A way to get minima.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Minima {
     /// One hash function for every minimum (Broder 1997): the reference for error.
@@ -19,9 +18,9 @@ pub(crate) enum Minima {
     Rotation,
     /// One hash function; an empty bin copies a random filled one (Shrivastava 2017).
     Optimal,
-    /// Fast similarity sketching as the engine does it (Dahlgaard, Knudsen, Thorup 2017).
+    /// Fast similarity sketching, as in the engine (Dahlgaard, Knudsen, Thorup 2017).
     Fast,
-    /// The same with a full 64-bit finaliser for every round's hash, and no shortcuts.
+    /// The same with a full 64-bit finalizer for every round's hash, and no shortcuts.
     FastFullMixing,
 }
 
@@ -51,7 +50,7 @@ impl Minima {
         }
     }
 
-    /// The least of `count` independent hashes over the set; `count` is any number.
+    /// The minima of `count` independent hashes over the set; any `count` is valid.
     pub(crate) fn hashes(self, set: &[u64], count: usize) -> Vec<u64> {
         let mut least = vec![u64::MAX; count];
         for &s in set {
@@ -67,7 +66,7 @@ fn rehash(s: u64, number: u64) -> u64 {
     scramble(s.wrapping_add(number.wrapping_mul(STEP)))
 }
 
-/// The least hash of each bin, empty bins `None`.
+/// The minimum hash of each bin; `None` for empty bins.
 fn one_permutation(set: &[u64], bins: usize) -> Vec<Option<u64>> {
     let shift = 64 - bins.trailing_zeros();
     let mut least: Vec<Option<u64>> = vec![None; bins];
@@ -82,7 +81,7 @@ fn rotation(set: &[u64], bins: usize) -> Vec<u64> {
     let least = one_permutation(set, bins);
     let mut copied = 0;
     let mut out = vec![0; bins];
-    // Twice round backwards: the first time brings the value that wraps.
+    // Two rounds backwards: the first one finds the value that wraps around.
     for i in (0..2 * bins).rev().map(|i| i % bins) {
         copied = least[i].unwrap_or(copied);
         out[i] = rehash(copied, i as u64);

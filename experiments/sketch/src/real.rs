@@ -1,10 +1,9 @@
 //! Pairs of real pages with their exact similarity.
 //!
-//! A folder holds `docs.jsonl.zst` (`id` and `html` or `text` a line) and `refpairs.tsv.zst`
-//! (`id1 id2 jaccard` a line, after a heading). Pairs are drawn evenly over similarity; the
-//! pairs below what the file lists are neighbours in the file (often from one site) and pages
-//! drawn at random. The exact similarity is computed again here from the same hashes that the
-//! sketches see. No text leaves this module.
+//! A folder contains `docs.jsonl.zst` (`id` and `html` or `text` per line) and `refpairs.tsv.zst` (`id1 id2 jaccard`
+//! per line, after a header). Pairs are sampled evenly over similarity; pairs below the file's minimum are neighbours
+//! in the file (often from one site) and random pages. Exact similarity is computed again here from the hashes that
+//! the sketches get. Texts are not passed on.
 
 use crate::errors::Share;
 use anyhow::{Context, Result};
@@ -16,13 +15,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Pairs taken from every band of similarity, 0.05 wide, from 0.5 to 1 (1 left out: there
-/// every method is right).
+/// Number of pairs per band of similarity, 0.05 wide, from 0.5 to 1 (excluding 1, where every
+/// method is exact).
 const PAIRS_PER_BAND: usize = 400;
 const BANDS: usize = 10;
-/// Further pairs from anywhere.
+/// Number of other pairs.
 const UNLISTED: usize = 2000;
-/// Shorter texts are not listed in the files.
+/// The files contain no pairs of shorter texts.
 const LEAST_SHINGLES: usize = 10;
 
 /// Pages as sorted sets of shingle hashes, and pairs of them.
@@ -31,12 +30,12 @@ pub(crate) struct RealSet {
     pub(crate) pages: Vec<Vec<u64>>,
     /// Indices of two pages and their exact Jaccard similarity.
     pub(crate) pairs: Vec<(usize, usize, f64)>,
-    /// Share of the listed pairs whose similarity is ours to within 0.01.
+    /// Share of the listed pairs whose similarity agrees with ours within 0.01.
     pub(crate) as_listed: Share,
 }
 
 impl RealSet {
-    /// Reads the folder and draws the pairs, the same ones every time.
+    /// Reads the folder and samples the pairs deterministically.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let (ids, pages): (Vec<_>, Vec<_>) = read_pages(folder)?.into_iter().unzip();
         let place: BTreeMap<&str, usize> =
@@ -119,7 +118,7 @@ fn listed_pairs(folder: &Path, place: &BTreeMap<&str, usize>) -> Result<Vec<(usi
     Ok(bands.into_iter().flatten().map(|(_, a, b, similarity)| (a, b, similarity)).collect())
 }
 
-/// Text between tags, entities decoded, without scripts and styles.
+/// Text between tags, with entities decoded, without scripts and styles.
 fn visible_text(html: &str) -> String {
     let mut text = String::new();
     let mut hidden = false;
@@ -140,8 +139,8 @@ fn visible_text(html: &str) -> String {
     text
 }
 
-/// The set of runs of five words, sorted. A word is a run of letters and digits in lower
-/// case; a Han, Hiragana or Katakana character is one by itself.
+/// The sorted set of runs of five words. A word is a run of letters and digits in lower case; a
+/// Han, Hiragana or Katakana character is a word.
 fn shingle_set(text: &str) -> Vec<u64> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -152,7 +151,7 @@ fn shingle_set(text: &str) -> Vec<u64> {
         }
     };
     for c in text.chars() {
-        if stands_alone(c) {
+        if is_word(c) {
             finish(&mut word, &mut words);
             words.push(word_hash(c.encode_utf8(&mut [0; 4]), 0));
         } else if c.is_alphanumeric() {
@@ -169,7 +168,7 @@ fn shingle_set(text: &str) -> Vec<u64> {
     set
 }
 
-fn stands_alone(c: char) -> bool {
+fn is_word(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' | '\u{3400}'..='\u{4DBF}'
         | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
         && c.is_alphanumeric()
@@ -186,14 +185,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_what_stands_between_tags_outside_scripts_and_styles() {
+    fn text_is_between_tags_and_outside_of_scripts_and_styles() {
         let html = "<p>One&amp;<b>two</b><script>no()</script><!-- no --><style>no</style>&eacute;";
         let words: Vec<_> = visible_text(html).split_whitespace().map(str::to_owned).collect();
         assert_eq!(words, ["One&", "two", "é"]);
     }
 
     #[test]
-    fn ideographs_are_words_and_case_does_not_count() {
+    fn ideographs_are_words_and_case_is_ignored() {
         assert_eq!(shingle_set("Ab 北京 cd, ef"), shingle_set("aB-北 京.CD/EF"));
         assert_eq!(shingle_set("北京 a b c d").len(), 2);
         assert_eq!(shingle_set("a b").len(), 1);
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn similarity_is_shared_over_all() {
+    fn similarity_is_intersection_over_union() {
         assert_eq!(jaccard(&[1, 2, 3], &[2, 3, 4]), 0.5);
         assert_eq!(jaccard(&[], &[]), 0.0);
     }

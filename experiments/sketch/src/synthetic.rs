@@ -1,4 +1,4 @@
-//! Random sets of chosen size and similarity: every method meets the same sets.
+//! Random sets of chosen size and similarity, the same for every method.
 
 use crate::errors::Errors;
 use crate::method::Method;
@@ -7,22 +7,22 @@ use rayon::prelude::*;
 
 /// Shingles in each of the two sets of a pair.
 pub(crate) const SIZES: [usize; 7] = [1, 5, 20, 100, 300, 1000, 5000];
-/// Jaccard similarities aimed at; small sets take the nearest they can have.
+/// Wanted Jaccard similarities; small sets take the nearest possible one.
 pub(crate) const SIMILARITIES: [f64; 8] = [0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99];
 
 /// The errors of every method at one size and one similarity.
 pub(crate) struct Cell {
     pub(crate) size: usize,
-    /// The similarity aimed at.
+    /// The wanted similarity.
     pub(crate) similarity: f64,
-    /// The similarity the pairs have.
+    /// The actual similarity of the pairs.
     pub(crate) exact: f64,
     /// In the order of the methods.
     pub(crate) errors: Vec<Errors>,
 }
 
-/// All cells, `trials` pairs each. A small set that cannot come near a similarity that
-/// another cell does not have already has no such cell.
+/// All cells, with `trials` pairs each. Omits similarities that small sets cannot reach without
+/// repeating another cell.
 pub(crate) fn cells(methods: &[Box<dyn Method>], trials: u64) -> Vec<Cell> {
     let mut wanted = Vec::new();
     for size in SIZES {

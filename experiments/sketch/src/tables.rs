@@ -1,4 +1,4 @@
-//! The tables, in Markdown. Errors in thousandths, shares in percent, time in microseconds.
+//! The tables in Markdown. Errors are in thousandths, shares in percent, times in microseconds.
 
 use crate::errors::{Errors, Share};
 use crate::method::Method;
@@ -12,9 +12,9 @@ use std::io::Write;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Where decisions are made.
+/// The range of similarities in which decisions are made.
 const DECIDING: Range<f64> = 0.5..0.951;
-/// A pair is confirmed from here up.
+/// Pairs with at least this similarity are confirmed.
 const THRESHOLD: f64 = 0.8;
 const SURELY_ALIKE: f64 = 0.85;
 const SURELY_UNLIKE: f64 = 0.7;
@@ -118,7 +118,7 @@ pub(crate) fn real(
     columns.extend(sets.iter().map(|set| set.name.clone()));
     columns.extend(["bias", "rejected %", "accepted %"].map(str::to_owned));
     heading(out, &columns)?;
-    let mut judged = (0, 0);
+    let mut decidable = (0, 0);
     for method in methods {
         let mut bands = [Errors::default(); BANDS.len()];
         let mut by_set = vec![Errors::default(); sets.len()];
@@ -151,12 +151,12 @@ pub(crate) fn real(
         }
         let (rejected_percent, accepted_percent) = (rejected.percent(), accepted.percent());
         writeln!(out, " | {:+.1} | {rejected_percent:.2} | {accepted_percent:.2} |", all.bias())?;
-        judged = (rejected.of(), accepted.of());
+        decidable = (rejected.of(), accepted.of());
     }
-    Ok(writeln!(out, "\n{} pairs could be rejected, {} accepted.\n", judged.0, judged.1)?)
+    Ok(writeln!(out, "\n{} pairs could be rejected, {} accepted.\n", decidable.0, decidable.1)?)
 }
 
-/// Sketches of the pages that some pair needs; the others stay empty.
+/// Sketches of the pages that occur in pairs; empty for the others.
 fn sketches_of_pairs(method: &dyn Method, set: &RealSet) -> Vec<Vec<u64>> {
     let mut needed = vec![false; set.pages.len()];
     for &(a, b, _) in &set.pairs {
@@ -167,7 +167,7 @@ fn sketches_of_pairs(method: &dyn Method, set: &RealSet) -> Vec<Vec<u64>> {
     pages.map(|(page, needed)| if needed { method.sketch(page) } else { Vec::new() }).collect()
 }
 
-/// How the engine's stated standard error compares with the errors it makes.
+/// Compares the engine's stated standard error with its actual errors.
 pub(crate) fn stated_error(out: &mut impl Write, trials: u64, sets: &[RealSet]) -> Result<()> {
     writeln!(
         out,
@@ -176,7 +176,7 @@ pub(crate) fn stated_error(out: &mut impl Write, trials: u64, sets: &[RealSet]) 
     )?;
     heading(out, &["sets", "error over stated", "within two %"])?;
     let mut sketcher = Sketcher::default();
-    let mut judge = |pairs: &mut dyn Iterator<Item = (&[u64], &[u64], f64)>| {
+    let mut measure = |pairs: &mut dyn Iterator<Item = (&[u64], &[u64], f64)>| {
         let (mut ratio, mut within) = (Errors::default(), Share::default());
         for (a, b, exact) in pairs {
             let (Some(a), Some(b)) = (sketcher.sketch(a), sketcher.sketch(b)) else { continue };
@@ -195,19 +195,19 @@ pub(crate) fn stated_error(out: &mut impl Write, trials: u64, sets: &[RealSet]) 
             pairs.extend((0..trials).map(|trial| (synthetic::pair(*size, shared, trial), exact)));
         }
         let mut pairs = pairs.iter().map(|((a, b), exact)| (&a[..], &b[..], *exact));
-        let (ratio, within) = judge(&mut pairs);
+        let (ratio, within) = measure(&mut pairs);
         writeln!(out, "| synthetic, {size} shingles | {ratio:.2} | {within:.1} |")?;
     }
     for set in sets {
         let deciding = set.pairs.iter().filter(|pair| DECIDING.contains(&pair.2));
         let mut pairs = deciding.map(|&(a, b, j)| (&set.pages[a][..], &set.pages[b][..], j));
-        let (ratio, within) = judge(&mut pairs);
+        let (ratio, within) = measure(&mut pairs);
         writeln!(out, "| {} | {ratio:.2} | {within:.1} |", set.name)?;
     }
     Ok(writeln!(out)?)
 }
 
-/// Time to sketch a page, the best of several runs on one thread.
+/// Time to sketch a page: the best of several runs on one thread.
 pub(crate) fn time(out: &mut impl Write, methods: &[Box<dyn Method>]) -> Result<()> {
     const SIZES: [usize; 4] = [20, 140, 300, 3000];
     writeln!(out, "Microseconds to sketch a page, one thread.\n")?;

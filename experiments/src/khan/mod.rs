@@ -1,5 +1,5 @@
-//! Khan and Ali, "Detection of duplicate and near-duplicate content for web crawlers", 2015: similarity
-//! in percent, and how long a page takes.
+//! Khan and Ali, "Detection of duplicate and near-duplicate content for web crawlers", 2015: similarity in percent,
+//! and the time per page.
 //!
 //! `similarity` is Figures 11 to 13, `timing` Figures 14 to 16. Figures 1 to 10 explain SimHash and the
 //! system.

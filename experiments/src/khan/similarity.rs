@@ -1,10 +1,10 @@
-//! Compares the percentage of agreeing bits with how much of a page is a copy (Figures 11 to 13).
+//! Compares the percentage of agreeing bits with the share of a page that is a copy (Figures 11 to 13).
 //!
-//! As in the paper, a page begins as its own copy, and step by step more of it becomes the words of another page;
-//! the share that stays is the true duplication, which a third-party tool measured in the paper (Figure 12). Pages
-//! have 300 to 1020 words, the paper's range. Two estimates from the engine are compared with it: the cosine that
-//! the distance stands for, and the overlap 2J / (1 + J) of the sketch's Jaccard similarity J, for pages of equal
-//! length.
+//! As in the paper, a page starts as a copy of itself, and step by step more of it is replaced by words of another
+//! page; the remaining share is the true duplication, which a third-party tool measured in the paper (Figure 12).
+//! Pages have 300 to 1020 words, the paper's range. Two estimates of the engine are compared with it: the cosine that
+//! corresponds to the distance, and the overlap 2J / (1 + J) for the sketch's Jaccard similarity J, for pages of
+//! equal length.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{Comparable, Fingerprinter, Recipe};
@@ -15,16 +15,16 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use crate::bench::Bench;
-use crate::real::{RealSet, thinned};
+use crate::real::{RealSet, sampled};
 use crate::record::{Record, Table, Verdict};
 
 /// Words of the paper's pages.
 const WORDS: std::ops::RangeInclusive<usize> = 300..=1020;
 
-/// Steps from a whole copy to none.
+/// Number of steps from a full copy to none.
 const STEPS: usize = 20;
 
-/// Means and spread over pages at each step, in percent; step 0 is a whole copy.
+/// Means and spread over pages at each step, in percent; step 0 is a full copy.
 struct Curve {
     name: String,
     pages: usize,
@@ -54,7 +54,7 @@ impl Seen {
     }
 }
 
-/// The first words of one page, and words of another up to the same length.
+/// The first words of one page, filled up to the same length with words of another.
 fn mixed(one: &[&str], other: &[&str], kept: usize) -> String {
     let rest = other.iter().cycle().take(one.len() - kept);
     one[..kept].iter().chain(rest).copied().collect::<Vec<_>>().join(" ")
@@ -72,13 +72,13 @@ fn curve(name: &str, texts: &[String], most: usize) -> Result<Option<Curve>> {
         return Ok(None);
     }
     let by = Fingerprinter::new(Recipe::built_in("khan-words")?, None)?;
-    let pages: Vec<usize> = thinned(chosen.len(), most).collect();
+    let pages: Vec<usize> = sampled(chosen.len(), most).collect();
     let seen: Vec<Vec<Seen>> = pages
         .par_iter()
         .map_init(
             || by.clone(),
             |by, &at| -> Result<Vec<Seen>> {
-                // Half a set away: not the next version of the same page.
+                // Half a set away, so that it is not the next version of the same page.
                 let other = &words[chosen[(at + chosen.len() / 2) % chosen.len()]];
                 let one = &words[chosen[at]];
                 let whole = by.text(&one.join(" "))?.comparable.context("a page without words")?;
@@ -115,7 +115,7 @@ fn curve(name: &str, texts: &[String], most: usize) -> Result<Option<Curve>> {
     }))
 }
 
-/// The mean distance of a line to the true one, over steps down to this duplication.
+/// The mean distance of a line from the true one, over steps down to this duplication.
 fn deviation(line: &[f64], least: f64) -> f64 {
     let steps: Vec<f64> = (0..=STEPS)
         .filter(|&step| true_percent(step) >= least)
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_true_line_deviates_nowhere() {
+    fn the_true_line_has_no_deviation() {
         let truth: Vec<f64> = (0..=STEPS).map(true_percent).collect();
         assert_eq!((truth[0], truth[STEPS], deviation(&truth, 0.0)), (100.0, 0.0, 0.0));
         let high: Vec<f64> = truth.iter().map(|it| it + 7.0).collect();

@@ -1,8 +1,7 @@
-//! How long a page takes: to purify, to compare, and altogether (Figures 14 to 16).
+//! Time per page: text extraction, comparison, and total (Figures 14 to 16).
 //!
-//! Each page is purified, fingerprinted and compared with the page before it three times, and the
-//! quickest counts; CPU time. Fetching is not part of it: the paper's times are for a page of a
-//! local web server and contain that.
+//! Each page is extracted, fingerprinted and compared with the page before it three times, and the fastest run
+//! counts; CPU time. Fetching is excluded, but the paper's times are for a page of a local web server and include it.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::{Fingerprint, Fingerprinter, Recipe};
@@ -20,10 +19,10 @@ use crate::record::{Record, Table, Verdict};
 /// The paper's longest time for a page, in seconds.
 const THEIR_PEAK: f64 = 0.12;
 
-/// Comparisons that are timed together: one takes a nanosecond.
+/// Number of comparisons timed together, because one takes a nanosecond.
 const COMPARISONS: usize = 100_000;
 
-/// Seconds of one page.
+/// Times of one page in seconds.
 #[derive(Clone, Copy)]
 struct Spent {
     bytes: usize,
@@ -34,7 +33,7 @@ struct Spent {
 struct Timed {
     name: String,
     pages: Vec<Spent>,
-    /// Seconds for a comparison.
+    /// Seconds per comparison.
     compare: f64,
 }
 
@@ -49,7 +48,7 @@ impl Timed {
             let hints = Hints::default();
             let (purified, purify) =
                 best_cpu(3, || extractor.extract_html(&page.html, &hints).cloned());
-            // A clone of the text is part of the time; it is a hundredth of it.
+            // Cloning the text takes about a hundredth of the measured time.
             let purified = purified.with_context(|| format!("cannot purify {}", page.url))?;
             let (signature, fingerprint) = best_cpu(3, || by.extracted(&purified));
             let whole = by.html(&page.html)?;
@@ -71,7 +70,7 @@ impl Timed {
         all
     }
 
-    /// The longest time of pages by size: (kilobytes, median, longest).
+    /// By page size: (kilobytes, longest time).
     fn by_size(&self, of: fn(&Spent) -> f64) -> Vec<(f64, f64)> {
         let mut pages = self.pages.clone();
         pages.sort_by_key(|it| it.bytes);

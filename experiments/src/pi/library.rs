@@ -1,9 +1,9 @@
 //! An index of real and synthetic pages with PageRank scores, and a log of queries about them.
 //!
-//! The synthetic web has a log of its own. Queries about real pages are words that stand together in their titles,
-//! with the same frequencies; nobody asked them. As many queries of each kind as pages; the 2000 most frequent are
-//! processed, as in the paper. The best 1000 results are a larger part of this index than of the paper's, so a
-//! second policy examines as small a part as there. As in the paper, fingerprints alone decide; pairs that sketches
+//! The synthetic web has its own log. Queries about real pages are consecutive words of their titles with the same
+//! frequencies; they are not from users. There are as many queries of each kind as pages; the 2000 most frequent are
+//! processed, as in the paper. The best 1000 results are a larger part of this index than of the paper's, so a second
+//! policy examines the same share as in the paper. As in the paper, fingerprints alone decide; pairs that sketches
 //! would reject are counted in `parallel`.
 
 use std::collections::BTreeMap;
@@ -25,37 +25,37 @@ use rayon::prelude::*;
 use crate::bench::Bench;
 use crate::real::real_sets;
 
-/// Queries that are processed.
+/// Number of processed queries.
 const QUERIES: usize = 2000;
 
 /// Documents of the paper's index.
 pub(super) const THEIR_PAGES: u64 = 1_612_633;
 
-/// Results of a query that the paper looked at.
+/// Number of results that the paper examined per query.
 const THEIR_RESULTS: u64 = 1000;
 
-/// How unevenly real pages are asked for: as the synthetic web's log.
+/// Zipf exponent of queries about real pages, as in the synthetic web's log.
 const EXPONENT: f64 = 0.75;
 
-/// Pages that are made and read at a time.
-const TOGETHER: usize = 2048;
+/// Number of pages generated and read at a time.
+const BATCH_SIZE: usize = 2048;
 
-/// The index, the log, and how strictly results are compared.
+/// The index, the log, and the policies.
 pub(super) struct Library {
-    // Dropped before the folder it lies in.
+    // Dropped before its folder.
     pub(super) engine: TantivyIndex,
     _folder: tempfile::TempDir,
     pub(super) queries: Vec<Ranked>,
     pub(super) policy: Policy,
-    /// The same, looking at as small a part of the index as the paper.
+    /// The same policy, but examining the same share of the index as the paper.
     pub(super) in_part: Policy,
-    /// Results that it looks at.
+    /// Number of results examined by `in_part`.
     pub(super) part: u64,
-    /// What it holds, as told.
+    /// Description of the index.
     pub(super) about: String,
 }
 
-/// A page before its score is known.
+/// A page without its score.
 struct Made {
     page: SearchPage,
     links: Vec<String>,
@@ -80,7 +80,7 @@ impl Library {
         let real = made.len();
         let mut at = 0;
         while at < web.len() {
-            let until = (at + TOGETHER as u64).min(web.len());
+            let until = (at + BATCH_SIZE as u64).min(web.len());
             let pages: Vec<_> = web.pages(at..until).collect();
             let sources = pages.iter().map(|page| (page.url.as_str(), page.html.as_str()));
             made.extend(read(&sources.collect::<Vec<_>>())?);
@@ -115,7 +115,7 @@ impl Library {
     }
 }
 
-/// With extracted text, fingerprint and links.
+/// Extracts text, fingerprints and links.
 fn read(pages: &[(&str, &str)]) -> Result<Vec<Made>> {
     let fingerprinter = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
     let extent = fingerprinter.recipe().extent;
@@ -142,7 +142,7 @@ fn read(pages: &[(&str, &str)]) -> Result<Vec<Made>> {
         .collect()
 }
 
-/// PageRank of all pages, over links among them.
+/// Computes PageRank of all pages from the links among them.
 fn score(made: &mut [Made]) -> Result<()> {
     let keys: BTreeMap<String, u32> =
         (0..).zip(made.iter()).filter_map(|(at, it)| Some((page_key(&it.page.url)?, at))).collect();
@@ -189,7 +189,7 @@ fn row(query: String) -> Row {
     Row { query, count: 1, user: None, time: None }
 }
 
-/// Query number `query`: one to three words that stand together in some title.
+/// Query number `query`: one to three consecutive words of a title.
 fn words_of(titles: &[&str], query: u64) -> String {
     let mut rng = Rng::new(query + 1);
     let title = titles[rng.below(titles.len() as u64) as usize];
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_are_words_of_titles_and_always_the_same() {
+    fn queries_are_words_of_titles_and_deterministic() {
         let titles = ["CREATE INDEX: a manual", "", "日本 語"];
         for query in 0..50 {
             let words = words_of(&titles, query);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_ranks_queries_by_how_often_they_are_asked() {
+    fn the_log_ranks_queries_by_frequency() {
         let web = Web::new(WebOptions::new(1, 500));
         let queries = log(&web, &["one title", "another title"]);
         assert!(queries.len() > 20);

@@ -1,10 +1,9 @@
-//! Pi, Fu, Zou, Guo and Han, "Query-biased near duplicate web document detecting", 2009: duplicates
-//! inside the results of logged queries.
+//! Pi, Fu, Zou, Guo and Han, "Query-biased near duplicate web document detecting", 2009: duplicates inside the
+//! results of logged queries.
 //!
-//! `library` is the index and the log. `removed` is Table I with Figures 4, 5 and 6; `parallel` what
-//! the paper proposes and did not build, queries processed at the same time; `overlap` its Figure 7,
-//! queries chosen so that they do not show the same documents again. The job, the order of queries
-//! and the table are the engine's (`hapax-search`).
+//! `library` contains the index and the log. `removed` is Table I with Figures 4, 5 and 6; `parallel` is the paper's
+//! unimplemented proposal to process queries concurrently; `overlap` is its Figure 7, queries chosen to show
+//! different documents. The job, the order of queries and the table are the engine's (`hapax-search`).
 
 mod library;
 mod overlap;

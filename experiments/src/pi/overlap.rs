@@ -1,9 +1,8 @@
-//! Queries that do not show the same documents again (the idea of Figure 7).
+//! Queries chosen to show different documents (the idea of Figure 7).
 //!
-//! The paper takes the most frequent queries and notes that a choice with little overlap would be
-//! better. The engine's greedy order takes the query next that brings the most documents not seen
-//! yet, weighed by how often it is asked. Told are, for the first so many queries of both
-//! orders, documents seen and duplicates removed.
+//! The paper takes the most frequent queries and notes that a choice with little overlap would be better. The
+//! engine's greedy order next takes the query with the most unseen documents, weighted by its frequency. Reports
+//! documents seen and duplicates removed for prefixes of both orders.
 
 use anyhow::{Context, Result, ensure};
 use hapax_report::chart::{Axis, Chart, Series};
@@ -20,7 +19,7 @@ use crate::record::{Record, Table, Verdict};
 #[derive(Clone, Copy, serde::Serialize)]
 struct Point {
     queries: u64,
-    /// Documents seen and duplicates removed, by frequency and by overlap.
+    /// Documents seen and duplicates removed; by frequency and by overlap.
     seen: (u64, u64),
     removed: (usize, usize),
 }

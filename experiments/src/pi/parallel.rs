@@ -1,8 +1,8 @@
-//! All queries at once against one after the other.
+//! Compares processing all queries concurrently with processing them in sequence.
 //!
-//! The paper proposes to mark duplicates for all queries in parallel and to delete in the end, "although
-//! it is not implemented and verified". Here it is: the same answer for any number of threads,
-//! compared with the answer of one after the other.
+//! The paper proposes to mark duplicates for all queries in parallel and to delete in the end, "although it is not
+//! implemented and verified". This implementation gives the same answer for any number of threads, which is compared
+//! with the answer of the sequence.
 
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library, before: &Sequential) -> 
             pool.install(|| all_at_once(&library.engine, &library.queries, &options, |_| ()))?;
         Ok((found, started.elapsed().as_secs_f64()))
     };
-    // Once to warm up what is read from disk.
+    // Warms up the caches.
     let (found, _) = ask(2)?;
     if !bench.wants(NAME) {
         return Ok(found);
@@ -81,7 +81,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library, before: &Sequential) -> 
         title: "queries in parallel".to_owned(),
         claim: "Queries can be processed in parallel if duplicates are only marked and deleted in the end; \"it is not implemented and verified in this project\".".to_owned(),
         ran_on: format!("{} pages: {}; k = 3; seconds of the wall clock, the least of three, on a machine of {} cores that others may use too", library.pages(), library.about, std::thread::available_parallelism().map_or(1, usize::from)),
-        // Both ways must gain: against one thread, and against what the paper did.
+        // Both must be faster: than one thread, and than the paper's method.
         verdict: match points[1].1 < points[0].1.min(sequential) {
             true => Verdict::Agrees,
             false => Verdict::Partly,

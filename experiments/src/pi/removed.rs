@@ -1,8 +1,8 @@
 //! Duplicates removed and time taken, by frequency of the queries and by k (Table I, Figures 4 to 6).
 //!
-//! The paper's own way: one query after the other, each sees what the former left; every k begins with
-//! the whole index. Checked for the first queries: the pairs found among results are those that
-//! comparing each with each finds, and no two documents that stay are within k.
+//! The paper's method: queries in sequence, where each sees what earlier ones left; every k starts with the whole
+//! index. For the first queries, checks that the pairs found among results are those of comparing all pairs, and that
+//! no two kept documents are within k.
 
 use anyhow::{Context, Result, ensure};
 use hapax_report::chart::{Axis, Chart, Series};
@@ -32,7 +32,7 @@ const THEIR_REMOVED: [[u64; 4]; 7] = [
     [76_722, 90_255, 107_558, 118_171],
 ];
 
-/// And the seconds they took.
+/// Seconds for the same groups.
 const THEIR_SECONDS: [[u64; 4]; 7] = [
     [1098, 860, 911, 858],
     [757, 681, 713, 693],
@@ -43,20 +43,20 @@ const THEIR_SECONDS: [[u64; 4]; 7] = [
     [6182, 5919, 5783, 5536],
 ];
 
-/// Queries of each of the paper's groups.
+/// Number of queries in each of the paper's groups.
 const THEIR_QUERIES: [u64; 7] = [100, 100, 100, 100, 100, 500, 1000];
 
-/// Queries whose answers are compared with those of each against each.
-const JUDGED: usize = 20;
+/// Number of queries whose answers are compared with brute force.
+const CHECKED: usize = 20;
 
-/// Runs of each k; the quickest counts.
+/// Runs per k; the fastest counts.
 const ROUNDS: usize = 3;
 
-/// What each k found, one query after the other.
+/// Results of each k, with queries in sequence.
 pub(super) struct Sequential {
     /// For k = 0 to 3.
     pub(super) outcomes: Vec<Outcome>,
-    /// Seconds on the clock for all queries at k = 3.
+    /// Wall seconds for all queries at k = 3.
     pub(super) seconds: f64,
 }
 
@@ -64,7 +64,7 @@ fn totals(table: &[[u64; 4]; 7]) -> [u64; 4] {
     std::array::from_fn(|k| table.iter().map(|group| group[k]).sum())
 }
 
-/// Seconds of the queries from one rank to another.
+/// Seconds of the queries in a range of ranks.
 fn seconds(outcome: &Outcome, from: u64, to: u64) -> f64 {
     let members = outcome.queries.iter().filter(|it| (from..=to).contains(&it.rank));
     members.map(|it| (it.retrieval + it.dedup).as_secs_f64()).sum()
@@ -77,7 +77,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         let found = one_by_one(&library.engine, &library.queries, policy, sample, |_| ())?;
         Ok((found, started.elapsed().as_secs_f64()))
     };
-    // Once to warm up what is read from disk.
+    // Warms up the caches.
     ask(&library.policy)?;
     let mut best: Vec<Option<(Outcome, f64)>> = vec![None; bounds().len()];
     for round in 1..=ROUNDS {
@@ -94,7 +94,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         }
     }
     let (outcomes, clocks): (Vec<Outcome>, Vec<f64>) = best.into_iter().flatten().unzip();
-    judge(library, outcomes.last().context("four bounds")?)?;
+    check(library, outcomes.last().context("four bounds")?)?;
     let marks = outcomes.iter().map(|it| it.removed.iter().map(|one| one.mark).collect());
     let all = Outcome { sweep: marks.collect(), ..Outcome::default() };
     let table = DuplicatesByRank::of(&bounds(), &library.queries, &all);
@@ -123,7 +123,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         .map(|group| group.removed[3] as f64 / group.queries.max(1) as f64)
         .collect();
     if bench.wants("pi-table-1") {
-        let mut told = Table::new([
+        let mut shown = Table::new([
             "queries",
             "k = 0",
             "k = 1",
@@ -144,13 +144,13 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
             );
             let paper = |k: usize| THEIR_REMOVED.get(at).map_or("-".into(), |it| it[k].to_string());
             row.extend([paper(0), paper(3)]);
-            told.row(row);
+            shown.row(row);
         }
         let mut row = vec!["all".to_owned()];
         row.extend(found.iter().map(u64::to_string));
         row.extend(outcomes.iter().map(|it| format!("{:.2}", seconds(it, 1, u64::MAX))));
         row.extend([theirs[0].to_string(), theirs[3].to_string()]);
-        told.row(row);
+        shown.row(row);
         bench.keep(Record {
             claim: "1,612,633 documents, 2000 queries: 205,607 duplicates at k = 0 and 323,823 at k = 3, about 20 % of all; fewer for less frequent queries; about 6 s a query.".to_owned(),
             verdict: match (found[3] > found[0], (10.0..=40.0).contains(&share)) {
@@ -166,7 +166,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 seconds(&outcomes[3], 1, u64::MAX) * 1e3 / library.queries.len() as f64,
                 THEIR_PAGES as f64 / library.pages() as f64,
             ),
-            table: Some(told),
+            table: Some(shown),
             charts: vec![Chart {
                 title: "Removed by the queries of each group".to_owned(),
                 x: Axis::logarithmic("last rank of the group"),
@@ -209,7 +209,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         let steps = each.len() - 1;
         let part = library.part;
         let of_ours = |results: u64| 100.0 * results as f64 / library.pages() as f64;
-        let mut told = Table::new([
+        let mut shown = Table::new([
             "queries".to_owned(),
             "removed a query, best 1000".to_owned(),
             format!("best {part}"),
@@ -218,7 +218,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         for (((group, each), in_part), paper) in
             table.groups.iter().zip(&each).zip(&in_part).zip(&their_each)
         {
-            told.row([
+            shown.row([
                 format!("{}-{}", group.from, group.to),
                 format!("{each:.2}"),
                 format!("{in_part:.2}"),
@@ -228,7 +228,8 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         let (ours, theirs) = (fall(&in_part), fall(&their_each));
         bench.keep(Record {
             claim: "At k = 3 a query of ranks 1 to 100 removes 311 documents, one of ranks 1001 to 2000 118; the average falls from group to group.".to_owned(),
-            // The same part of the index is the same experiment; 1000 of any index are not.
+            // The same share of the index is a comparable experiment; 1000 results of any index are
+            // not.
             verdict: match falling(&in_part) == steps {
                 true if (theirs / 2.0..=theirs * 2.0).contains(&ours) => Verdict::Agrees,
                 _ if ours > 1.0 => Verdict::Partly,
@@ -243,7 +244,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 of_ours(1000),
                 falling(&in_part),
             ),
-            table: Some(told),
+            table: Some(shown),
             charts: vec![Chart {
                 title: "Removed a query, k = 3".to_owned(),
                 x: Axis::logarithmic("last rank of the group"),
@@ -263,16 +264,16 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
         (0u32..).zip(values).map(|(k, value)| (f64::from(k), value / to)).collect()
     };
     let ours: Vec<f64> = found.iter().map(|&it| it as f64).collect();
-    let told: Vec<f64> = theirs.iter().map(|&it| it as f64).collect();
+    let stated: Vec<f64> = theirs.iter().map(|&it| it as f64).collect();
     if bench.wants("pi-figure-5") {
         let mut rows = Table::new(["k", "removed", "times k = 0", "paper", "paper, times k = 0"]);
-        for (k, (ours_here, paper)) in ours.iter().zip(&told).enumerate() {
+        for (k, (ours_here, paper)) in ours.iter().zip(&stated).enumerate() {
             rows.row([
                 k.to_string(),
                 grouped(*ours_here as u64),
                 format!("{:.2}", ours_here / ours[0]),
                 grouped(*paper as u64),
-                format!("{:.2}", paper / told[0]),
+                format!("{:.2}", paper / stated[0]),
             ]);
         }
         bench.keep(Record {
@@ -286,7 +287,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
             sentence: format!(
                 "k = 3 finds {:.2} times what k = 0 finds, the paper {:.2} times; every step of k adds some, in both.",
                 ours[3] / ours[0],
-                told[3] / told[0],
+                stated[3] / stated[0],
             ),
             table: Some(rows),
             charts: vec![Chart {
@@ -295,7 +296,7 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
                 y: Axis::linear("times k = 0").showing(1.0),
                 series: vec![
                     Series::new("here", relative(&ours, ours[0])),
-                    Series::reference("paper", relative(&told, told[0])),
+                    Series::reference("paper", relative(&stated, stated[0])),
                 ],
                 about: String::new(),
             }],
@@ -362,10 +363,10 @@ pub(super) fn run(bench: &Bench<'_>, library: &Library) -> Result<Sequential> {
     Ok(Sequential { outcomes, seconds: *clocks.last().context("four bounds")? })
 }
 
-/// For the first queries, as they saw the index.
-fn judge(library: &Library, outcome: &Outcome) -> Result<()> {
+/// Compares the first queries with brute force, on the index as they saw it.
+fn check(library: &Library, outcome: &Outcome) -> Result<()> {
     let mut gone: BTreeSet<DocumentId> = BTreeSet::new();
-    for (query, found) in library.queries.iter().zip(&outcome.queries).take(JUDGED) {
+    for (query, found) in library.queries.iter().zip(&outcome.queries).take(CHECKED) {
         let judging = library.policy.for_query(query.rank, found.results);
         let results = library
             .engine

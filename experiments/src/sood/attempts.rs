@@ -1,18 +1,18 @@
-//! Counts how many sets of flips come before the right one.
+//! Counts the sets of flips that are tried before the right one.
 //!
 //! The thesis tries sets of bits by probability: a bit with sum `W` flips with probability `1 - |W| / |W vector|`
-//! (equation 4.5), a set with the product (4.6). A pair is found by the first `k` attempts exactly if its set is
-//! among them, so one *rank* for each pair gives the recall of every `k`. [`Heap`] is the thesis's enumeration
-//! (algorithm 2); ranks are counted without it. The engine uses another rule (`hapax::index::weak`).
+//! (equation 4.5), a set with the product (4.6). The first `k` attempts find a pair exactly if its set is among them,
+//! so one *rank* per pair gives the recall of every `k`. [`Heap`] is the thesis's enumeration (algorithm 2); ranks
+//! are counted without it. The engine uses another rule (`hapax::index::weak`).
 
 use std::collections::BinaryHeap;
 
 use hapax::fingerprint::BitSums;
 
-/// Sums of logarithms in another order differ by less.
+/// Bound on the difference of sums of logarithms in another order.
 const ROUNDING: f64 = 1e-11;
 
-/// The logarithm of each bit's probability to flip (4.5).
+/// The logarithm of each bit's flip probability (4.5).
 pub(super) fn chances(sums: &BitSums) -> [f64; 64] {
     let length = sums.as_array().iter().map(|&it| (it as f64).powi(2)).sum::<f64>().sqrt();
     sums.as_array().map(|sum| match length > 0.0 {
@@ -21,7 +21,7 @@ pub(super) fn chances(sums: &BitSums) -> [f64; 64] {
     })
 }
 
-/// The place of the set `flips` among all sets of its size, from 1.
+/// The rank of the set `flips` among all sets of its size, from 1.
 pub(super) fn rank_of_its_size(chances: &[f64; 64], flips: u64) -> u64 {
     let mut sorted = *chances;
     sorted.sort_by(|a, b| b.total_cmp(a));
@@ -29,7 +29,7 @@ pub(super) fn rank_of_its_size(chances: &[f64; 64], flips: u64) -> u64 {
     1 + above(&sorted, size, 0.0, weight(chances, flips) + ROUNDING)
 }
 
-/// The place of what `flips` changes in the `prefix` highest bits, among all sets of at most `most`
+/// The rank of the part of `flips` in the `prefix` highest bits, among all sets of at most `most`
 /// of those bits, from 1. The empty set is the first.
 pub(super) fn rank_in_prefix(chances: &[f64; 64], flips: u64, prefix: u32, most: usize) -> u64 {
     let mut sorted = leading(chances, prefix);
@@ -47,8 +47,8 @@ fn weight(chances: &[f64; 64], flips: u64) -> f64 {
     (0..64).filter(|bit| flips >> bit & 1 == 1).map(|bit| chances[bit]).sum()
 }
 
-/// How many sets of `size` of these falling numbers have a sum above the target, together with
-/// what is there already.
+/// Number of sets of `size` of these descending numbers whose sum, plus `already`, is above the
+/// target.
 fn above(falling: &[f64], size: usize, already: f64, target: f64) -> u64 {
     match size {
         0 => u64::from(already > target),
@@ -56,7 +56,7 @@ fn above(falling: &[f64], size: usize, already: f64, target: f64) -> u64 {
         _ => {
             let mut count = 0;
             for (at, &one) in falling.iter().enumerate() {
-                // None of the following is larger.
+                // All following numbers are at most as large.
                 if already + one * size as f64 <= target {
                     break;
                 }
@@ -77,7 +77,7 @@ pub(super) fn needed(ranks: &mut [u64], share: f64) -> u64 {
     ranks[at.clamp(1, ranks.len()) - 1]
 }
 
-/// The share of ranks that are within so many attempts.
+/// The share of ranks within this number of attempts.
 pub(super) fn recall(ranks: &[u64], attempts: u64) -> f64 {
     let found = ranks.iter().filter(|&&rank| rank <= attempts).count();
     found as f64 / ranks.len().max(1) as f64
@@ -85,7 +85,7 @@ pub(super) fn recall(ranks: &[u64], attempts: u64) -> f64 {
 
 /// Sets of bits in the order of their probability, by the thesis's algorithm 2.
 pub(super) struct Heap {
-    /// Falling.
+    /// Descending.
     chances: Vec<f64>,
     most: usize,
     heap: BinaryHeap<Candidate>,
@@ -93,7 +93,7 @@ pub(super) struct Heap {
 
 struct Candidate {
     weight: f64,
-    /// Ranks of bits, the weakest bit is 0.
+    /// Ranks of bits; the weakest bit has rank 0.
     set: u64,
 }
 
@@ -139,7 +139,7 @@ impl Heap {
         self.heap.push(Candidate { weight, set });
     }
 
-    /// The likeliest set not given yet, as ranks of bits, and its weight.
+    /// The most likely set not returned yet, as ranks of bits, and its weight.
     pub(super) fn next(&mut self) -> Option<(u64, f64)> {
         let Candidate { weight, set } = self.heap.pop()?;
         debug_assert!(set.count_ones() as usize <= self.most);
@@ -147,7 +147,7 @@ impl Heap {
         if (highest as usize) + 1 < self.chances.len() {
             self.push(set ^ (0b11 << highest));
         }
-        // Below the highest run a gap of one: the bit under it moves up.
+        // Creates a gap below the highest run: the bit under it moves up.
         let run = (!(set << (63 - highest))).leading_zeros();
         if highest + 1 > run {
             let gap = highest - run;
@@ -169,8 +169,8 @@ mod tests {
         BitSums::new(std::array::from_fn(|_| rng.below(1 << 41) as i64 - (1 << 40)))
     }
 
-    /// All sets of at most three of the prefix's bits, likeliest first.
-    fn slowly(chances: &[f64; 64], prefix: u32) -> Vec<(f64, u64)> {
+    /// All sets of at most three of the prefix's bits, most likely first.
+    fn brute_force(chances: &[f64; 64], prefix: u32) -> Vec<(f64, u64)> {
         let low = 64 - prefix;
         let mut sets = vec![0u64];
         for a in low..64 {
@@ -187,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn ranks_are_places_in_the_list_of_all_sets() {
+    fn ranks_are_positions_in_the_list_of_all_sets() {
         for prefix in [1, 9, 20] {
             let chances = chances(&some_sums(u64::from(prefix)));
-            for (place, (_, set)) in (1u64..).zip(slowly(&chances, prefix)) {
+            for (place, (_, set)) in (1u64..).zip(brute_force(&chances, prefix)) {
                 assert_eq!(rank_in_prefix(&chances, set, prefix, 3), place);
                 // Bits below the prefix do not matter.
                 assert_eq!(rank_in_prefix(&chances, set | 1, prefix, 3), place);
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn ranks_by_size_count_sets_of_that_size() {
         let chances = chances(&some_sums(3));
-        let all = slowly(&chances, 64);
+        let all = brute_force(&chances, 64);
         for size in 1..=3 {
             let of_size = all.iter().filter(|it| it.1.count_ones() == size);
             for (place, (_, set)) in (1u64..).zip(of_size).step_by(97) {
@@ -214,7 +214,7 @@ mod tests {
     fn the_heap_gives_every_set_once_and_in_order() {
         for prefix in [1, 2, 5, 21] {
             let chances = chances(&some_sums(40 + u64::from(prefix)));
-            let expected = slowly(&chances, prefix);
+            let expected = brute_force(&chances, prefix);
             let mut heap = Heap::new(&chances, prefix, 3);
             let mut seen = std::collections::BTreeSet::new();
             for (weight, _) in &expected[1..] {

@@ -1,16 +1,14 @@
-//! What the thesis measures against: Manku's sorted tables with binary search.
+//! The thesis's baseline: Manku's sorted tables with binary search.
 //!
-//! Online (chapter VI.A.1): for each choice of blocks a copy of all fingerprints with those blocks in
-//! front, sorted; a query is permuted, the first fingerprint with its leading blocks is found
-//! by binary search and those that follow are compared. Batch (VI.A.2, VII.G): four such tables
-//! over the queries, and every stored fingerprint looks for queries.
-//!
-//! Rivals, as the thesis has them: no directory, no batches of queries, no prefetch.
+//! Online (chapter VI.A.1): for each choice of blocks a sorted copy of all fingerprints with those blocks first; a
+//! query is permuted, the first fingerprint with its leading blocks is found by binary search and the following ones
+//! are compared. Batch (VI.A.2, VII.G): four such tables over the queries, which every stored fingerprint searches.
+//! As in the thesis, without a directory, batches of queries, or prefetch.
 
 use hapax::hamming::BitGather;
 use hapax::index::{Design, Match};
 
-/// Tables over what is stored.
+/// Tables over the stored fingerprints.
 pub(super) struct SortedTables {
     tables: Vec<SortedTable>,
     bound: hapax::fingerprint::MaxDistance,
@@ -38,7 +36,7 @@ impl SortedTable {
         self.key.apply(bits) << self.rest.bits() | self.rest.apply(bits)
     }
 
-    /// Those with the same key as the permuted `query`.
+    /// Fingerprints with the same key as the permuted `query`.
     fn bucket(&self, query: u64) -> impl Iterator<Item = (u64, u32)> + '_ {
         let below = self.rest.bits();
         let first = self.permuted.partition_point(|&it| it >> below < query >> below);
@@ -48,13 +46,13 @@ impl SortedTable {
 }
 
 impl SortedTables {
-    /// Fingerprint `i` has id `i`. The keys of the design have no radius.
+    /// Fingerprint `i` has id `i`. The keys of the design must not have a radius.
     pub(super) fn new(stored: &[u64], design: &Design) -> Self {
         let tables = design.keys().iter().map(|key| SortedTable::new(stored, key.mask)).collect();
         Self { tables, bound: design.bound() }
     }
 
-    /// All matches, nearest first, ties by id; and how many fingerprints were compared.
+    /// All matches, nearest first, ties by id; and the number of compared fingerprints.
     pub(super) fn find_all(&self, query: u64) -> (Vec<Match>, u64) {
         let (mut found, mut compared) = (Vec::new(), 0);
         for table in &self.tables {
@@ -72,7 +70,7 @@ impl SortedTables {
         (found, compared)
     }
 
-    /// Some match.
+    /// Any match.
     pub(super) fn find_first(&self, query: u64) -> Option<u32> {
         self.tables.iter().find_map(|table| {
             let query = table.permute(query);
@@ -95,8 +93,8 @@ impl BatchTables {
         Self((0..4).map(table).collect())
     }
 
-    /// Calls `hit(query, place)` for each stored fingerprint within three bits of a query, as
-    /// often as tables find it.
+    /// Calls `hit(query, place)` for each stored fingerprint within three bits of a query, once per
+    /// table that finds it.
     pub(super) fn search(&self, stored: &[u64], mut hit: impl FnMut(u32, usize)) {
         for (place, &bits) in stored.iter().enumerate() {
             for table in &self.0 {
@@ -117,7 +115,7 @@ mod tests {
     use hapax::fingerprint::MaxDistance;
 
     #[test]
-    fn as_many_are_compared_as_the_thesis_predicts() {
+    fn the_number_of_comparisons_agrees_with_the_thesis() {
         // 6.6: L tables of 2^d fingerprints, of which 2^(d - x f / z) share a key of x of z blocks.
         let bits = |i: u64| hapax_synth::mix(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let stored: Vec<u64> = (0..1 << 18).map(bits).collect();
@@ -134,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn both_baselines_find_what_comparing_all_finds() {
+    fn both_baselines_agree_with_brute_force() {
         let stored = hapax_synth::planted(3, 400, 0.5, 3).fingerprints;
         let queries: Vec<u64> = stored.iter().step_by(7).map(|bits| bits ^ 0x11).collect();
         let design = Design::blocks(5, MaxDistance::new(3).unwrap()).unwrap();

@@ -1,10 +1,9 @@
 //! A batch of queries against a file (Figure 10).
 //!
-//! The file is a `.hpx` of sorted runs, filled as a crawler would, in batches. The baseline is the
-//! thesis's: four tables over the batch, every stored fingerprint looks for queries; it runs on a
-//! sample of the stored fingerprints and is scaled. The engine's exact search says which
-//! matches there are: the baseline must find the same ones in its sample, and a scan for some
-//! queries.
+//! The file is a `.hpx` of sorted runs, filled in batches like by a crawler. The baseline is the thesis's: four
+//! tables over the batch, searched for every stored fingerprint; it runs on a sample of the stored fingerprints and
+//! its time is scaled. The engine's exact search gives the true matches: the baseline must find the same ones in its
+//! sample, as must a scan for some queries.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -23,17 +22,17 @@ use super::join::{Load, Probes, WEAKEST, WeakFlips, WeakOrder, learn};
 use super::{RECALL, bound};
 use crate::bench::Bench;
 use crate::clock::cpu;
-use crate::real::thinned;
+use crate::real::sampled;
 use crate::record::{Record, Table, Verdict};
-use crate::synthetic::{Asked, noise};
+use crate::synthetic::{DocumentSet, noise};
 
-/// Stored fingerprints that the baseline is measured on.
+/// Number of stored fingerprints for the baseline.
 const SAMPLE: usize = 40_000;
 
-/// Queries that a scan answers.
+/// Number of queries checked by a scan.
 const SCANNED: usize = 20;
 
-/// What a batch took, in seconds of CPU.
+/// CPU seconds of a batch.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Batched {
     pub(super) queries: usize,
@@ -44,28 +43,28 @@ pub(super) struct Batched {
     pub(super) first: f64,
     pub(super) recall: f64,
     pub(super) recall_first: f64,
-    /// The share of queries that have a match.
+    /// Share of queries with a match.
     pub(super) matched: f64,
 }
 
-/// Queries with their weakest bits; all different.
+/// Distinct queries with their weakest bits.
 struct Queries {
     bits: Vec<u64>,
     orders: Vec<WeakOrder>,
 }
 
 impl Queries {
-    fn new(asked: &Asked) -> Self {
+    fn new(set: &DocumentSet) -> Self {
         let order = |at: usize| {
-            let weakest = asked.sums[at].weakest_first();
+            let weakest = set.sums[at].weakest_first();
             std::array::from_fn::<u8, WEAKEST, _>(|rank| weakest[rank])
         };
-        let mut rows: Vec<usize> = (0..asked.asking.len()).collect();
-        rows.sort_by_key(|&at| (asked.asking[at], at));
-        rows.dedup_by_key(|at| asked.asking[*at]);
-        // In the order of the web again: neighbours are no relatives then.
+        let mut rows: Vec<usize> = (0..set.queries.len()).collect();
+        rows.sort_by_key(|&at| (set.queries[at], at));
+        rows.dedup_by_key(|at| set.queries[*at]);
+        // Back in the order of the web, so that neighbours are unrelated.
         rows.sort_unstable();
-        let bits = rows.iter().map(|&at| asked.asking[at]).collect();
+        let bits = rows.iter().map(|&at| set.queries[at]).collect();
         Self { bits, orders: rows.into_iter().map(order).collect() }
     }
 }
@@ -89,9 +88,9 @@ pub(super) fn figure_10(bench: &Bench<'_>) -> Result<Vec<Batched>> {
         bench.size.of(vec![1 << 17, 1 << 18, 1 << 19], vec![1 << 20, 1 << 21, 1 << 22, 1 << 23]);
     let usual = bench.size.of(1 << 18, 1 << 22);
     bench.say(format!("  making {} synthetic documents", documents + largest));
-    let asked = Asked::new(7, documents, largest);
-    let queries = Queries::new(&asked);
-    let mut stored = asked.stored.clone();
+    let set = DocumentSet::new(7, documents, largest);
+    let queries = Queries::new(&set);
+    let mut stored = set.stored.clone();
     stored.extend(noise(12, files.last().map_or(0, |most| most.saturating_sub(documents))));
     let folder = tempfile::tempdir()?;
     let mut by_batch = Vec::new();
@@ -144,7 +143,7 @@ pub(super) fn figure_10(bench: &Bench<'_>) -> Result<Vec<Batched>> {
             Series::new("weak bits, first", line(list, x, |it| it.first)),
             Series::new("our exact search, all", line(list, x, |it| it.exact)),
         ],
-        about: "Asked recall 0.95.".to_owned(),
+        about: "Requested recall 0.95.".to_owned(),
     };
     let (small, large) = (&by_batch[0], &by_batch[by_batch.len() - 1]);
     let (near, far) = (&by_file[0], &by_file[by_file.len() - 1]);
@@ -206,7 +205,7 @@ pub(super) fn figure_10(bench: &Bench<'_>) -> Result<Vec<Batched>> {
 }
 
 fn measure(folder: &Path, queries: &Queries, batch: usize, stored: &[u64]) -> Result<Batched> {
-    let rows: Vec<usize> = thinned(queries.bits.len(), batch).collect();
+    let rows: Vec<usize> = sampled(queries.bits.len(), batch).collect();
     let bits: Vec<u64> = rows.iter().map(|&row| queries.bits[row]).collect();
     let orders: Vec<WeakOrder> = rows.iter().map(|&row| queries.orders[row]).collect();
     let path = folder.join(format!("{}-{}.hpx", bits.len(), stored.len()));
@@ -245,10 +244,10 @@ fn measure(folder: &Path, queries: &Queries, batch: usize, stored: &[u64]) -> Re
                 Load { queries: bits.len() as u64, stored: hpx.len(), passes: hpx.runs() as u64 };
             let model = learn(&bits, &orders, bound()?, recall, load, &mut open(), &OneThread)?
                 .context("too few pairs to learn from, or weak bits do not reach the recall")?;
-            let looks =
+            let probes =
                 Probes::new(&bits, &WeakFlips { model: &model, orders: &orders }, &OneThread)?;
             let mut hits = Vec::new();
-            looks.stream(bound()?, wanted, &mut open(), &OneThread, |hit| {
+            probes.stream(bound()?, wanted, &mut open(), &OneThread, |hit| {
                 hits.push(hit);
                 Ok(())
             })?;
@@ -285,9 +284,9 @@ fn measure(folder: &Path, queries: &Queries, batch: usize, stored: &[u64]) -> Re
     })
 }
 
-/// Some queries have the hits that a scan finds.
+/// Checks the hits of some queries with a scan.
 fn scan(queries: &[u64], placed: &[u64], hits: &[Hit]) -> Result<()> {
-    for query in thinned(queries.len(), SCANNED) {
+    for query in sampled(queries.len(), SCANNED) {
         let mut expected = 0;
         let _ = Kernel::best().visit_within(placed, queries[query], bound()?, |_, _| {
             expected += 1;
@@ -300,9 +299,9 @@ fn scan(queries: &[u64], placed: &[u64], hits: &[Hit]) -> Result<()> {
     Ok(())
 }
 
-/// Seconds for the whole file, from a sample of it; its hits there are ours.
+/// Seconds for the whole file, extrapolated from a sample; its hits there must equal ours.
 fn baseline(queries: &[u64], placed: &[u64], truth: &[Hit]) -> Result<f64> {
-    let sample: Vec<usize> = thinned(placed.len(), SAMPLE).collect();
+    let sample: Vec<usize> = sampled(placed.len(), SAMPLE).collect();
     let stored: Vec<u64> = sample.iter().map(|&place| placed[place]).collect();
     let (tables, build) = cpu(|| BatchTables::new(queries));
     let mut found = Vec::new();

@@ -1,8 +1,7 @@
-//! Hamming distance beside cosine: what each costs (Table II), and how well one stands for the other
-//! (Figure 6).
+//! Hamming distance compared with cosine: the cost of each (Table II), and their agreement (Figure 6).
 //!
-//! Similar means a cosine of 0.9, as in the thesis. Precision and recall are over pairs whose
-//! fingerprints differ: exact duplicates were taken out of the thesis's pages.
+//! Similar means a cosine of 0.9, as in the thesis. Precision and recall are over pairs with different fingerprints,
+//! because the thesis's pages contain no exact duplicates.
 
 use anyhow::{Context, Result, ensure};
 use hapax_report::chart::{Axis, Chart, Series};
@@ -12,16 +11,16 @@ use serde_json::json;
 use super::vectors::Vectors;
 use crate::bench::Bench;
 use crate::clock::best_cpu;
-use crate::real::thinned;
+use crate::real::sampled;
 use crate::record::{Record, Table, Verdict};
 
-/// Documents of Table II.
+/// Number of documents in Table II.
 const TABLE_PAGES: usize = 1000;
 
-/// What a pair needs to be similar.
+/// Minimum cosine of a similar pair.
 const SIMILAR: f32 = 0.9;
 
-/// Distances that are told.
+/// Largest distance in the figures.
 const WIDEST: usize = 20;
 
 pub(super) fn table_2(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
@@ -108,16 +107,16 @@ pub(super) fn table_2(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     })
 }
 
-/// Within a factor of 3?
-fn about(measured: f64, told: f64) -> bool {
-    (told / 3.0..=told * 3.0).contains(&measured)
+/// Whether two numbers agree within a factor of 3.
+fn about(measured: f64, stated: f64) -> bool {
+    (stated / 3.0..=stated * 3.0).contains(&measured)
 }
 
-fn numbered(told: f64, measured: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
-    (1u32..).map(f64::from).zip([told].into_iter().chain(measured)).collect()
+fn numbered(stated: f64, measured: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
+    (1u32..).map(f64::from).zip([stated].into_iter().chain(measured)).collect()
 }
 
-/// Pairs by distance.
+/// Counts of pairs by distance.
 struct ByDistance {
     pairs: Vec<u64>,
     similar: Vec<u64>,
@@ -143,13 +142,13 @@ impl ByDistance {
         self
     }
 
-    /// Of pairs within `most` bits, the share that is similar.
+    /// Share of similar pairs among pairs within `most` bits; `None` without pairs.
     fn precision(&self, most: usize) -> Option<f64> {
         let within = self.pairs[1..=most].iter().sum::<u64>();
         (within > 0).then(|| self.similar[1..=most].iter().sum::<u64>() as f64 / within as f64)
     }
 
-    /// Of similar pairs, the share within `most` bits.
+    /// Share of similar pairs that are within `most` bits.
     fn recall(&self, most: usize) -> f64 {
         let all = self.similar[1..].iter().sum::<u64>().max(1);
         self.similar[1..=most].iter().sum::<u64>() as f64 / all as f64
@@ -171,7 +170,7 @@ pub(super) fn figure_6(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     for set in sets {
         bench.say(format!("  cosines of {}", set.name));
         let documents = set.len().min(documents);
-        let sample: Vec<usize> = thinned(documents, rows).collect();
+        let sample: Vec<usize> = sampled(documents, rows).collect();
         let found = sample
             .par_iter()
             .map(|&a| {
@@ -186,7 +185,7 @@ pub(super) fn figure_6(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
             .reduce(ByDistance::new, |a, b| a.with(&b));
         all.push((set.name.clone(), found, documents));
     }
-    let told = [(1.0, 0.95), (2.0, 0.93), (3.0, 0.89)];
+    let stated = [(1.0, 0.95), (2.0, 0.93), (3.0, 0.89)];
     let mut table = Table::new(["set", "k", "pairs", "precision", "recall", "mean cosine at k"]);
     for (name, found, _) in &all {
         for k in [1, 2, 3, 4, 6, 8, 10] {
@@ -204,7 +203,7 @@ pub(super) fn figure_6(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     let line = |of: &dyn Fn(usize) -> Option<f64>| {
         (1..=WIDEST).filter_map(|k| Some((k as f64, of(k)?))).collect::<Vec<_>>()
     };
-    let (mut share, mut cosine) = (Vec::new(), vec![Series::reference("thesis", told.to_vec())]);
+    let (mut share, mut cosine) = (Vec::new(), vec![Series::reference("thesis", stated.to_vec())]);
     for (name, found, _) in &all {
         if name == "synthetic web" || all.len() <= 3 {
             share.push(Series::new(format!("precision, {name}"), line(&|k| found.precision(k))));
@@ -221,7 +220,7 @@ pub(super) fn figure_6(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     let (_, last, _) = all.last().context("there are sets")?;
     let precise = all.iter().filter_map(|it| it.1.precision(3)).all(|it| it > 0.7);
     let far = all.iter().all(|it| it.1.precision(3).is_none_or(|high| it.1.recall(3) < high));
-    let alike = told.iter().all(|&(k, cosine)| {
+    let alike = stated.iter().all(|&(k, cosine)| {
         [last, &pooled]
             .iter()
             .filter_map(|it| it.mean_cosine(k as usize))
@@ -230,7 +229,7 @@ pub(super) fn figure_6(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     let means = |of: &ByDistance| {
         [1, 2, 3].map(|k| of.mean_cosine(k).map_or("-".into(), |it| format!("{it:.2}"))).join(", ")
     };
-    // Two vectors at angle t differ in a bit with chance t / pi.
+    // Two vectors at angle t differ in a bit with probability t / pi.
     let by_angle = [1.0, 2.0, 3.0].map(|k: f64| (std::f64::consts::PI * k / 64.0).cos());
     let chart = |title: &str, y: &str, series| Chart {
         title: title.to_owned(),

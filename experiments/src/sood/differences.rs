@@ -1,9 +1,9 @@
-//! How far the sums of a near-duplicate are from those of its original (Figure 1).
+//! Differences between the sums of a near-duplicate and its original (Figure 1).
 //!
-//! The thesis says that the difference at a bit "intuitively should follow a normal distribution with
-//! mean 0" and shows a drawing. Here near-duplicates are pairs with a cosine of 0.9; the
-//! difference at bit 0 is tested as it is, and so are the differences at all bits after each
-//! pair was divided by its own spread: edits of one size and a mixture of sizes are not the same.
+//! The thesis says that the difference at a bit "intuitively should follow a normal distribution with mean 0" and
+//! shows a sketch. Here near-duplicates are pairs with a cosine of 0.9. Tests the difference at bit 0 directly, and
+//! the differences at all bits after dividing each pair by its own spread, because edits of one size and a mixture of
+//! sizes differ.
 
 use anyhow::{Context, Result, ensure};
 use hapax_report::chart::{Axis, Chart, Series};
@@ -14,10 +14,10 @@ use super::vectors::Vectors;
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
-/// A set: its name, bit 0, and all bits by pair.
+/// A set's name, bit 0, and all bits normalized by pair.
 type Found = (String, Normality, Normality);
 
-/// Pairs of a document that are taken.
+/// Maximum number of pairs per document.
 const EACH: usize = 3;
 
 pub(super) fn figure_1(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
@@ -115,7 +115,7 @@ pub(super) fn figure_1(bench: &Bench<'_>, sets: &[Vectors]) -> Result<()> {
     })
 }
 
-/// At bit 0 as they are; at all bits, over the pair's root mean square.
+/// Differences at bit 0; and at all bits, divided by the pair's root mean square.
 fn differences(set: &Vectors, pairs: &[(usize, usize)]) -> (Vec<f64>, Vec<f64>) {
     let (mut first, mut all) = (Vec::new(), Vec::new());
     for &(a, b) in pairs {

@@ -1,8 +1,7 @@
-//! Attempts until the flipped bits of a near-duplicate are found: weak bits first, or at random
-//! (Figure 2).
+//! Attempts until the flipped bits of a near-duplicate are found: weak bits first, or in random order (Figure 2).
 //!
-//! A pair that differs in `h` bits takes as many attempts as there are sets of `h` bits that come
-//! before its own. At random that is any number up to C(64, h) with the same chance.
+//! A pair that differs in `h` bits takes as many attempts as there are sets of `h` bits up to its own. In random
+//! order that is uniform up to C(64, h).
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::MaxDistance;
@@ -19,13 +18,13 @@ use super::vectors::Vectors;
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
-/// Pairs of a page that are taken: a dense cluster would speak for all.
+/// Maximum number of pairs per page, so that a dense cluster does not dominate.
 const EACH: usize = 5;
 
-/// Sets of so many of 64 bits.
+/// Number of sets of 0 to 3 of 64 bits.
 const SETS: [u64; 4] = [1, 64, 2016, 41664];
 
-/// Pairs that differ in 1 to 3 bits: the page whose sums are known, and the flips.
+/// Pairs that differ in 1 to 3 bits: the page with known sums, and the flips.
 fn pairs(set: &Vectors, bound: MaxDistance) -> Vec<(usize, u64)> {
     let kernel = Kernel::best();
     let of = |page: usize| {
@@ -42,7 +41,7 @@ fn pairs(set: &Vectors, bound: MaxDistance) -> Vec<(usize, u64)> {
     (0..set.len()).into_par_iter().flat_map_iter(of).collect()
 }
 
-/// The share of these ranks that so many attempts find.
+/// Share of these ranks that are within a number of attempts.
 fn found_by(name: String, size: usize, ranks: &[u64]) -> Series {
     let steps = (0..=60).map(|at| (SETS[size] as f64).powf(f64::from(at) / 60.0).floor());
     let mut line: Vec<(f64, f64)> = steps.map(|it| (it, recall(ranks, it as u64))).collect();

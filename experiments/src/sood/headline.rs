@@ -1,7 +1,7 @@
-//! The thesis's headline: space and time at recall 0.95 against its baseline.
+//! The thesis's main result: space and time at recall 0.95 compared with its baseline.
 //!
-//! Online factors are at the largest collection, against the baseline that is quickest there; space is
-//! against the ten tables that the thesis compares with. Batch factors are at the largest batch.
+//! Online factors are for the largest collection and its fastest baseline; space is compared with the ten tables of
+//! the thesis. Batch factors are for the largest batch.
 
 use anyhow::{Context, Result};
 use hapax_report::chart::{Axis, Chart, Series};
@@ -36,10 +36,10 @@ pub(super) fn run(bench: &Bench<'_>, online: &Online, batched: &[Batched]) -> Re
         ("batch, first match", 14.0, batch.baseline / batch.first, batch.recall_first),
     ];
     let mut table = Table::new(["factor", "thesis", "here", "recall"]);
-    for (name, told, measured, recall) in factors {
+    for (name, stated, measured, recall) in factors {
         table.row([
             name.to_owned(),
-            format!("{told}"),
+            format!("{stated}"),
             format!("{measured:.1}"),
             format!("{recall:.3}"),
         ]);

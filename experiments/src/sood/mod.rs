@@ -1,4 +1,4 @@
-//! Sood, "Probabilistic simhash matching", 2011: which bits flip, and what it saves to try those first.
+//! Sood, "Probabilistic simhash matching", 2011: which bits flip, and the savings from trying those first.
 //!
 //! `vectors` is a set of documents as weighted words, used by `cosine` (Table II, Figure 6) and `differences`
 //! (Figure 1, with `normality`). `attempts` counts flips (Figures 2, 5, 8), `online` measures searches in memory
@@ -30,10 +30,10 @@ use crate::real::real_sets;
 pub const PAPER: Paper =
     Paper { key: "sood", title: "Sood 2011: Probabilistic simhash matching", run };
 
-/// The recall that the thesis aims at everywhere.
+/// The thesis's target recall.
 const RECALL: f64 = 0.95;
 
-/// Pages of less than 5 kB are left out, as in the thesis.
+/// Skips pages of less than 5 kB, as in the thesis.
 const LEAST_BYTES: usize = 5 << 10;
 
 fn run(bench: &Bench<'_>) -> Result<()> {

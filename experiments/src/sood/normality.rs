@@ -1,10 +1,10 @@
-//! Is a sample normal? Moments, and the largest distance to a normal distribution function.
+//! Tests a sample for normality by moments and by the largest distance to a normal distribution function.
 //!
-//! The distance is that of Kolmogorov and Smirnov, to the normal distribution with the sample's own
-//! mean and spread. For tens of thousands of values any real sample fails a test at a fixed
-//! level, so the distance itself is told: 0.01 cannot be seen in a drawing, 0.1 can.
+//! The distance is that of Kolmogorov and Smirnov, to the normal distribution with the sample's own mean and spread.
+//! With tens of thousands of values any real sample fails a test at a fixed level, so the distance itself is
+//! reported: 0.01 is invisible in a drawing, 0.1 is visible.
 
-/// The width of a bin of [`histogram`], in deviations.
+/// Width of a bin of [`histogram`], in standard deviations.
 const WIDTH: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -12,11 +12,11 @@ pub(super) struct Normality {
     pub(super) count: usize,
     pub(super) mean: f64,
     pub(super) deviation: f64,
-    /// 0 when symmetric.
+    /// 0 for a symmetric distribution.
     pub(super) skewness: f64,
-    /// 0 for a normal distribution, above it for longer tails.
+    /// 0 for a normal distribution, positive for longer tails.
     pub(super) excess_kurtosis: f64,
-    /// Largest difference of the distribution functions.
+    /// Maximum difference of the distribution functions.
     pub(super) distance: f64,
 }
 
@@ -45,12 +45,12 @@ impl Normality {
         }
     }
 
-    /// Could a drawing be taken for that of a normal distribution?
+    /// Whether a drawing would look like a normal distribution.
     pub(super) fn looks_normal(&self) -> bool {
         self.distance <= 0.05
     }
 
-    /// Is the mean 0 as far as a drawing shows, within the width of a bin?
+    /// Whether the mean is 0 within the width of a bin.
     pub(super) fn centred(&self) -> bool {
         self.mean.abs() < WIDTH * self.deviation
     }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn quantiles_of_a_normal_distribution_are_normal_and_even_numbers_are_not() {
-        // The value below which each share lies, by bisection.
+        // The value with this share below it, by bisection.
         let quantile = |share: f64| {
             let (mut low, mut high) = (-8.0, 8.0);
             for _ in 0..60 {

@@ -1,10 +1,10 @@
-//! Searches in memory: weak bits, the engine's exact tables, and the thesis's baseline, on the same
-//! documents and queries.
+//! Searches in memory: weak bits, the engine's exact tables, and the thesis's baseline, on the same documents and
+//! queries.
 //!
-//! Documents are those of a synthetic web, weighted by frequency and rarity; a larger collection is
-//! filled up with random numbers. One query in ten calibrates and is not asked. The exact engine
-//! says which matches there are, and is itself checked against a scan. As in the thesis, recall
-//! is over *all* matches that differ from their query, whether copies or not.
+//! Documents are those of a synthetic web, weighted by frequency and rarity; a larger collection is filled up with
+//! random numbers. One query in ten calibrates and is not measured. The exact engine gives the true matches, and is
+//! itself compared with a scan. As in the thesis, recall is over *all* matches that differ from their query, whether
+//! copies or not.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprint;
@@ -18,48 +18,48 @@ use super::baseline::SortedTables;
 use super::{RECALL, bound};
 use crate::bench::Bench;
 use crate::clock::{best_cpu, cpu};
-use crate::synthetic::{Asked, noise};
+use crate::synthetic::{DocumentSet, noise};
 
-/// Queries that a scan answers, to check the exact engine.
-const JUDGED: usize = 100;
+/// Number of queries checked by a scan.
+const CHECKED: usize = 100;
 
-/// Queries that the baseline answers, and that weak bits answer one at a time.
+/// Number of queries for the baseline, and for weak bits one at a time.
 const SLOW: usize = 3000;
 
-/// How far below the asked recall a found one may be: the copies of a page flip alike, so that
-/// thousands of pairs are some hundred independent ones.
+/// Allowed shortfall of measured recall: the copies of a page flip similar bits, so that thousands
+/// of pairs are equivalent to some hundred independent ones.
 const TOLERANCE: f64 = 0.05;
 
-/// Below this recall something is wrong; between the two it is told.
+/// Lower recall is an error; recall between the two is reported.
 const LEAST_RECALL: f64 = 0.8;
 
-/// Documents that are stored and documents that ask.
+/// Stored documents and queries.
 pub(super) struct Online {
-    /// Documents, then random numbers.
+    /// Documents, followed by random numbers.
     stored: Vec<u64>,
-    /// How many of the stored ones are documents.
+    /// How many of the stored fingerprints are documents.
     pub(super) documents: usize,
-    asked: Asked,
-    /// Those that calibrate.
+    set: DocumentSet,
+    /// Queries that calibrate.
     sample: Vec<usize>,
-    /// Those that are asked.
+    /// Queries that are measured.
     numbers: Vec<usize>,
 }
 
-/// What is true of so many stored fingerprints.
+/// The exact results for a number of stored fingerprints.
 pub(super) struct Truth {
     pub(super) pages: usize,
     answers: Answers,
     calibration: Calibration,
-    /// Matches that differ: which of the queries asked, and in which bits.
+    /// Matches that differ from their query: index of the query, and the differing bits.
     pub(super) pairs: Vec<(usize, u64)>,
 }
 
-/// What an engine did.
+/// The results of an engine.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Measured {
     pub(super) engine: String,
-    /// Seconds for a query: all matches, the first, and all of a single query at a time.
+    /// Seconds per query: all matches, the first, and all of a single query at a time.
     pub(super) all: f64,
     pub(super) first: f64,
     pub(super) alone: f64,
@@ -72,7 +72,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Is the recall the asked one, as far as so many matches can show?
+    /// Whether the recall reaches the requested one, within the tolerance.
     pub(super) fn reaches(&self) -> bool {
         self.recall > RECALL - TOLERANCE
     }
@@ -84,14 +84,14 @@ impl Online {
         let pages = bench.size.of(1 << 18, 1 << 23);
         let queries = bench.size.of(20_000, 60_000);
         bench.say(format!("  making {documents} synthetic documents"));
-        let asked = Asked::new(1, documents, queries);
-        let mut stored = asked.stored.clone();
+        let set = DocumentSet::new(1, documents, queries);
+        let mut stored = set.stored.clone();
         stored.extend(noise(11, pages - documents));
-        let (sample, numbers) = (0..asked.asking.len()).partition(|it| it.is_multiple_of(10));
-        Ok(Self { stored, documents, asked, sample, numbers })
+        let (sample, numbers) = (0..set.queries.len()).partition(|it| it.is_multiple_of(10));
+        Ok(Self { stored, documents, set, sample, numbers })
     }
 
-    /// The largest collection, as a power of two.
+    /// Log2 of the size of the largest collection.
     pub(super) fn most(&self) -> u32 {
         self.stored.len().ilog2()
     }
@@ -100,15 +100,15 @@ impl Online {
         self.numbers.len()
     }
 
-    /// The sums of a query that is asked.
+    /// The sums of a measured query.
     pub(super) fn sums(&self, query: usize) -> &hapax::fingerprint::BitSums {
-        &self.asked.sums[self.numbers[query]]
+        &self.set.sums[self.numbers[query]]
     }
 
     fn of(&self, numbers: &[usize]) -> Vec<Query<'_>> {
         let query = |&number: &usize| Query {
-            fingerprint: Fingerprint::from_bits(self.asked.asking[number]),
-            sums: Some(&self.asked.sums[number]),
+            fingerprint: Fingerprint::from_bits(self.set.queries[number]),
+            sums: Some(&self.set.sums[number]),
         };
         numbers.iter().map(query).collect()
     }
@@ -123,15 +123,15 @@ impl Online {
         let bound = bound()?;
         let asked = self.of(&self.numbers);
         let scan = Scan::new(self.pages(pages)?);
-        let judge = scan.find_all_batch(&asked[..JUDGED.min(asked.len())], bound)?;
+        let expected = scan.find_all_batch(&asked[..CHECKED.min(asked.len())], bound)?;
         let exact = Tables::build(scan.into_collection(), TableOptions::within(bound))?;
         let answers = exact.find_all_batch(&asked, bound)?;
-        for (number, expected) in judge.iter().enumerate() {
+        for (number, expected) in expected.iter().enumerate() {
             ensure!(answers.of(number) == expected, "query {number} differs from the scan");
         }
         let flips = |queries: &[usize], answers: &Answers| -> Vec<(usize, u64)> {
             let of = |(at, near): (usize, &[Match])| {
-                let query = self.asked.asking[queries[at]];
+                let query = self.set.queries[queries[at]];
                 let differ = near.iter().map(move |m| (at, query ^ self.stored[m.id as usize]));
                 differ.filter(|pair| pair.1 != 0).collect::<Vec<_>>()
             };
@@ -140,14 +140,14 @@ impl Online {
         let near = exact.find_all_batch(&self.of(&self.sample), bound)?;
         let sampled = flips(&self.sample, &near);
         let calibration = Calibration::fit(
-            sampled.iter().map(|&(at, flips)| (&self.asked.sums[self.sample[at]], flips)),
+            sampled.iter().map(|&(at, flips)| (&self.set.sums[self.sample[at]], flips)),
         );
         let pairs = flips(&self.numbers, &answers);
         ensure!(!pairs.is_empty(), "no query has a match that differs");
         Ok(Truth { pages, answers, calibration, pairs })
     }
 
-    /// Weak bits, with so many leading bits or those that are predicted to be quickest.
+    /// Weak bits, with this many leading bits or the predicted best number.
     pub(super) fn weak(&self, truth: &Truth, prefix: Option<u32>) -> Result<Measured> {
         let recall = Recall::new(RECALL).context("a share")?;
         let mut options =
@@ -216,13 +216,12 @@ impl Online {
         })
     }
 
-    /// The thesis's baseline with keys of `blocks - 3` of `blocks` blocks.
+    /// The thesis's baseline, with keys of `blocks - 3` of `blocks` blocks.
     pub(super) fn manku(&self, truth: &Truth, blocks: u32) -> Result<Measured> {
         let design = Design::blocks(blocks, bound()?)?;
         let index = SortedTables::new(&self.stored[..truth.pages], &design);
         let some = SLOW.min(self.numbers.len());
-        let asked: Vec<u64> =
-            self.numbers[..some].iter().map(|&at| self.asked.asking[at]).collect();
+        let asked: Vec<u64> = self.numbers[..some].iter().map(|&at| self.set.queries[at]).collect();
         let (answers, all) =
             best_cpu(2, || asked.iter().map(|&query| index.find_all(query)).collect::<Vec<_>>());
         let (answered, first) = best_cpu(2, || {

@@ -1,8 +1,8 @@
-//! Time to find the k likeliest sets of flips of a fingerprint (Figure 7a).
+//! Time to find the k most likely sets of flips of a fingerprint (Figure 7a).
 //!
-//! The thesis's heap, for 21 and 34 leading bits, beside what the engine takes for a set it tries:
-//! the engine enumerates without a heap, since a batch is put into another order anyway. Its time is
-//! predicted from constants that are measured on this machine just before.
+//! Compares the thesis's heap, for 21 and 34 leading bits, with the engine's time per set: the engine enumerates
+//! without a heap, because a batch is sorted differently anyway. Its time is predicted from constants measured on
+//! this machine immediately before.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use super::attempts::{Heap, chances};
 use crate::bench::Bench;
 use crate::clock::best_cpu;
 use crate::record::{Record, Table, Verdict};
-use crate::synthetic::Asked;
+use crate::synthetic::DocumentSet;
 
 const SETS: [usize; 7] = [1, 5, 10, 20, 40, 80, 160];
 
@@ -25,7 +25,7 @@ pub(super) fn figure_7a(bench: &Bench<'_>) -> Result<()> {
         return Ok(());
     }
     let fingerprints = bench.size.of(2_000, 20_000);
-    let asked = Asked::new(6, 0, fingerprints);
+    let set = DocumentSet::new(6, 0, fingerprints);
     let started = Instant::now();
     let machine = Machine::calibrate(&mut || started.elapsed().as_nanos() as u64);
     let mut table = Table::new(["k", "p = 21, us", "p = 34, us", "engine, predicted us"]);
@@ -35,16 +35,16 @@ pub(super) fn figure_7a(bench: &Bench<'_>) -> Result<()> {
         for (line, prefix) in [(0, 21), (1, 34)] {
             let (weights, seconds) = best_cpu(2, || {
                 let mut covered = 0.0;
-                for sums in &asked.sums {
+                for sums in &set.sums {
                     let mut heap = Heap::new(&chances(sums), prefix, 3);
                     let sets = std::iter::from_fn(|| heap.next()).take(k);
                     covered += sets.map(|set| set.1.exp()).sum::<f64>();
                 }
                 covered
             });
-            // Probabilities of (4.5) are near 1 for the weakest bits.
+            // Probabilities by (4.5) are near 1 for the weakest bits.
             ensure!(weights > 0.0 && weights <= (k * fingerprints) as f64, "no probabilities");
-            let microseconds = seconds * 1e6 / asked.sums.len() as f64;
+            let microseconds = seconds * 1e6 / set.sums.len() as f64;
             lines[line].push((k as f64, microseconds));
             row.push(format!("{microseconds:.2}"));
         }

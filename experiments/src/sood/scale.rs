@@ -1,8 +1,7 @@
-//! Searches in memory against the number of leading bits, of tables, and of pages (Figures 5, 7b, 7c
-//! and 8).
+//! Searches in memory against the number of leading bits, of tables, and of pages (Figures 5, 7b, 7c and 8).
 //!
-//! Attempts and their recall are the thesis's own rule (see [`attempts`](super::attempts)); times are
-//! those of the engine at the same recall, beside the thesis's baseline.
+//! Attempts and their recall follow the thesis's own rule (see [`attempts`](super::attempts)); times are those of the
+//! engine at the same recall, compared with the thesis's baseline.
 
 use anyhow::{Context, Result};
 use hapax_report::chart::{Axis, Chart, Series};
@@ -16,13 +15,13 @@ use super::{RECALL, bound};
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
-/// Pairs whose ranks are counted.
+/// Maximum number of pairs whose ranks are counted.
 const MOST_PAIRS: usize = 20_000;
 
 /// Attempts of the thesis's Figure 8, and some more.
 const ATTEMPTS: [u64; 5] = [5, 15, 23, 50, 100];
 
-/// Ranks of matches for a prefix: of each pair, and of the best pair of each query.
+/// Ranks of matches for a prefix: of all pairs, and of the best pair of each query.
 struct Ranks {
     all: Vec<u64>,
     first: Vec<u64>,
@@ -30,7 +29,7 @@ struct Ranks {
 
 fn ranks(online: &Online, truth: &Truth, prefix: u32) -> Result<Ranks> {
     let most = bound()?.bits() as usize;
-    // Whole queries, evenly spaced.
+    // Whole queries, evenly sampled.
     let queries: Vec<&[(usize, u64)]> = truth.pairs.chunk_by(|a, b| a.0 == b.0).collect();
     let every = truth.pairs.len().div_ceil(MOST_PAIRS).max(1);
     let of: Vec<Vec<u64>> = queries
@@ -45,7 +44,7 @@ fn ranks(online: &Online, truth: &Truth, prefix: u32) -> Result<Ranks> {
     Ok(Ranks { all: of.concat(), first })
 }
 
-/// Leading bits, attempts that all and the first matches need, and the engine.
+/// Leading bits, attempts for all and for first matches, and the engine's results.
 type Flips = (f64, f64, f64, Measured);
 
 fn microseconds(seconds: f64) -> String {
@@ -63,7 +62,7 @@ pub(super) fn figure_5(bench: &Bench<'_>, online: &Online) -> Result<()> {
         "p",
         "k, all",
         "k, first",
-        "engine's looks",
+        "engine's probes",
         "engine's recall",
         "us, all",
         "us, first",
@@ -132,7 +131,7 @@ pub(super) fn figure_5(bench: &Bench<'_>, online: &Online) -> Result<()> {
                 series: vec![
                     Series::new("k, all", line(&|it| it.1)),
                     Series::new("k, first", line(&|it| it.2)),
-                    Series::new("engine, mean looks", line(&|it| it.3.probes)),
+                    Series::new("engine, mean probes", line(&|it| it.3.probes)),
                 ],
                 about: "k: the same number for all queries, by the thesis's order.".to_owned(),
             },
@@ -278,7 +277,7 @@ pub(super) fn figure_7bc(bench: &Bench<'_>, online: &Online) -> Result<()> {
 /// The engines at one size.
 struct Size {
     d: u32,
-    /// Matches that differ from their query, and queries that have one.
+    /// Matches that differ from their query, and queries with at least one.
     matches: (usize, usize),
     ranks: Ranks,
     weak: Measured,
@@ -309,7 +308,7 @@ pub(super) fn figure_8(bench: &Bench<'_>, online: &Online) -> Result<()> {
         });
     }
     let last = sizes.last().context("sizes")?;
-    // What the same matches take when a collection is so large that more bits lead.
+    // The attempts for the same matches in larger collections with more leading bits.
     let truth = online.truth(1 << most)?;
     let further: Vec<(u32, Ranks)> = [26, 30, 34]
         .into_iter()

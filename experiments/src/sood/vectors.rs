@@ -1,9 +1,8 @@
-//! Documents as the thesis has them: words with weights, and the fingerprints cut from those.
+//! The thesis's documents: weighted words, and the fingerprints made from them.
 //!
-//! Real pages go through the recipe `sood-tfidf` (Porter's stems, stop words out, TF-IDF with document
-//! frequencies of the set itself); a synthetic web gives its bags weighted by frequency and
-//! rarity. Words are numbered, so that all cosines of a document are found through lists of
-//! who has a word.
+//! Real pages use the recipe `sood-tfidf` (Porter stemming, no stop words, TF-IDF with document frequencies of the
+//! set itself); a synthetic web gives its bags weighted by frequency and rarity. Words are numbered, and an inverted
+//! index gives all cosines of a document.
 
 use std::sync::Arc;
 
@@ -20,14 +19,14 @@ use crate::synthetic::Maker;
 pub(super) struct Vectors {
     pub(super) name: String,
     pub(super) synthetic: bool,
-    /// Words of each document, by number, with weights.
+    /// Numbers and weights of each document's words.
     pub(super) documents: Vec<Vec<(u32, f32)>>,
     pub(super) bits: Vec<u64>,
     pub(super) sums: Vec<BitSums>,
-    /// Documents with the same number were made from the same original; empty for real pages.
+    /// Documents with the same number have the same original; empty for real pages.
     families: Vec<u64>,
     lengths: Vec<f32>,
-    /// Who has word `w`, and its weight there: `having[starts[w]..starts[w + 1]]`.
+    /// Documents with word `w`, and its weight there: `having[starts[w]..starts[w + 1]]`.
     starts: Vec<usize>,
     having: Vec<(u32, f32)>,
 }
@@ -40,7 +39,7 @@ impl Vectors {
         let mut all = Vec::new();
         let mut pages = Vec::new();
         for page in &set.pages {
-            // A page that is data under another name is left out.
+            // Skips data files with an HTML name.
             let known = Document {
                 content_type: utf8().content_type,
                 ..Document::new(Body::Bytes(page.html.as_bytes()))
@@ -61,7 +60,7 @@ impl Vectors {
             *count *= weights.weight(*word);
         }
         let made = Self::new(set.name.clone(), all, Vec::new());
-        // The engine's own way from the page to the bits must end at the same place.
+        // The result must equal that of the engine's own pipeline.
         let mut by = Fingerprinter::new(recipe, Some(weights))?;
         for (page, &bits) in pages.iter().zip(&made.bits).take(20) {
             let comparable = by.page(page.html.as_bytes(), &utf8())?.comparable;
@@ -117,12 +116,12 @@ impl Vectors {
         self.documents.len()
     }
 
-    /// Bytes of the vectors: a hash of 8 bytes and a weight of 4 for each word.
+    /// Bytes of the vectors: 8 for the hash and 4 for the weight of each word.
     pub(super) fn bytes(&self, documents: usize) -> usize {
         self.documents[..documents].iter().map(|it| it.len() * 12).sum()
     }
 
-    /// By going through both documents in the order of words: as many steps as they have words.
+    /// Merges the sorted words of both documents, in linear time.
     pub(super) fn cosine(&self, a: usize, b: usize) -> f32 {
         let (mut one, mut other) = (self.documents[a].as_slice(), self.documents[b].as_slice());
         let mut product = 0.0;
@@ -136,7 +135,7 @@ impl Vectors {
         product / (self.lengths[a] * self.lengths[b])
     }
 
-    /// The cosines of one document with the first `documents`.
+    /// The cosines of one document with the first `documents` ones.
     pub(super) fn cosines(&self, one: usize, documents: usize) -> Vec<f32> {
         let mut products = vec![0f32; documents];
         for &(word, weight) in &self.documents[one] {
@@ -151,9 +150,9 @@ impl Vectors {
         products.iter().zip(&self.lengths).map(|(it, other)| it / (length * other)).collect()
     }
 
-    /// Near-duplicates: pairs whose cosine is at least that, but whose words are not the same; the
-    /// lower number first, at most `each` for a document. Of a synthetic web only copies of
-    /// one original are looked at: all other pairs would take long and hold few.
+    /// Near-duplicates: pairs with at least this cosine but different words, lower number first, at
+    /// most `each` per document. Considers only copies of one original in a synthetic web, because
+    /// all other pairs would take long and contain few.
     pub(super) fn near(&self, least: f32, each: usize, rows: usize) -> Vec<(usize, usize)> {
         let mut pairs = Vec::new();
         let differ = |a: usize, b: usize| self.documents[a] != self.documents[b];
@@ -169,7 +168,7 @@ impl Vectors {
             }
             return pairs;
         }
-        for a in crate::real::thinned(self.len(), rows) {
+        for a in crate::real::sampled(self.len(), rows) {
             let cosines = self.cosines(a, self.len());
             let near = (a + 1..self.len()).filter(|&b| cosines[b] >= least && differ(a, b));
             pairs.extend(near.take(each).map(|b| (a, b)));
@@ -178,7 +177,7 @@ impl Vectors {
     }
 }
 
-/// Pages are decoded already.
+/// Pages are already decoded.
 fn utf8() -> Hints<'static> {
     Hints { content_type: Some("text/html; charset=utf-8"), url: None }
 }
@@ -189,7 +188,7 @@ mod tests {
     use hapax_synth::WebOptions;
 
     #[test]
-    fn both_ways_to_a_cosine_agree() {
+    fn both_computations_of_a_cosine_agree() {
         let all = Vectors::of_web(&Web::new(WebOptions::new(9, 300)));
         for one in [0, 7, 299] {
             let cosines = all.cosines(one, 250);
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn near_pairs_are_alike_and_not_the_same() {
+    fn near_pairs_are_similar_but_not_equal() {
         let all = Vectors::of_web(&Web::new(WebOptions::new(9, 2000)));
         let pairs = all.near(0.9, 3, 0);
         assert!(pairs.len() > 50, "{}", pairs.len());

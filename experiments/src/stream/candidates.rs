@@ -1,10 +1,10 @@
-//! Counts how many stored fingerprints a lookup checks, measured and predicted.
+//! Counts the stored fingerprints that a lookup compares, measured and predicted.
 //!
-//! A candidate agrees with the query in both blocks of a table, and counts once for each such table; a stored
-//! fingerprint is not its own candidate. A *false candidate* turns out not to be near. Documents are bags of words,
-//! as in the paper, and the same documents with rare words weighing more, because common words make unrelated
-//! documents agree. Predictions are Sood's equation 6.6 for even blocks, and the exact value of blocks of 13 and 12
-//! bits for evenly spread fingerprints.
+//! A candidate agrees with the query in both blocks of a table, and counts once per such table; a stored fingerprint
+//! is not its own candidate. A *false candidate* is not near. Documents are bags of words, as in the paper, and the
+//! same documents with higher weights of rare words, because common words make unrelated documents agree. Predictions
+//! are Sood's equation 6.6 for equal blocks, and the exact value of blocks of 13 and 12 bits for uniform
+//! fingerprints.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprint;
@@ -23,25 +23,25 @@ use crate::real::real_sets;
 use crate::record::{Record, Table, Verdict};
 use crate::synthetic;
 
-/// Fingerprints that a scan answers, to check the tables.
-const JUDGED: usize = 100;
+/// Number of fingerprints checked by a scan.
+const CHECKED: usize = 100;
 
-/// Sizes that only the model reaches.
+/// Sizes that are modelled only.
 const MODELLED: [u64; 4] = [100_000_000, 1_000_000_000, 8_000_000_000, 64_000_000_000];
 
-/// What lookups compared.
+/// Candidates of lookups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counted {
-    /// Different fingerprints stored.
+    /// Number of distinct stored fingerprints.
     pub(super) stored: usize,
-    /// Candidates of a lookup, on average.
+    /// Mean number of candidates per lookup.
     pub(super) mean: f64,
     pub(super) false_candidates: f64,
-    /// Candidates of the lookup with the most.
+    /// Maximum number of candidates.
     pub(super) most: u64,
 }
 
-/// Looks every fingerprint up in the tables of all the others; they must all be different.
+/// Looks up every fingerprint in the tables of all others; they must be distinct.
 pub(super) fn count(stored: &[u64], design: &Design) -> Counted {
     let mut of_each = vec![0u64; stored.len()];
     let mut false_candidates = 0u64;
@@ -52,12 +52,12 @@ pub(super) fn count(stored: &[u64], design: &Design) -> Counted {
             stored.iter().zip(0..).map(|(bits, row)| (bits & key.mask, row)).collect();
         rows.sort_unstable();
         for bucket in rows.chunk_by(|a, b| a.0 == b.0).filter(|bucket| bucket.len() > 1) {
-            // Side by side, as buckets of documents have thousands of members.
+            // Contiguous copies, because buckets of documents have thousands of members.
             there.clear();
             there.extend(bucket.iter().map(|row| stored[row.1 as usize]));
             for &(_, row) in bucket {
                 of_each[row as usize] += bucket.len() as u64 - 1;
-                // Near ones, itself among them.
+                // Near fingerprints, including itself.
                 let mut near = 0;
                 let _ = kernel.visit_within(&there, stored[row as usize], bound, |_, _| {
                     near += 1;
@@ -76,7 +76,7 @@ pub(super) fn count(stored: &[u64], design: &Design) -> Counted {
     }
 }
 
-/// Candidates of a lookup among so many others that are spread evenly.
+/// Expected candidates of a lookup among this many uniform fingerprints.
 fn expected(others: f64, design: &Design) -> f64 {
     let share = |mask: u64| (-f64::from(mask.count_ones())).exp2();
     design.keys().iter().map(|key| others * share(key.mask)).sum()
@@ -112,7 +112,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     let web = Web::new(WebOptions::new(1, documents));
     let grown = |weighting: Weighting| -> Result<Vec<Counted>> {
         let all = synthetic::fingerprints(&web, weighting);
-        judge(&distinct(all[..1 << 14].to_vec()), &design)?;
+        check(&distinct(all[..1 << 14].to_vec()), &design)?;
         let sizes = (14..).step_by(2).map(|power| 1usize << power);
         let sizes = sizes.take_while(|size| *size <= all.len());
         Ok(sizes.map(|size| count(&distinct(all[..size].to_vec()), &design)).collect())
@@ -122,7 +122,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     let mut real = Vec::new();
     for set in real_sets(bench, usize::MAX)? {
         let stored = fingerprints(&set)?;
-        judge(&stored, &design)?;
+        check(&stored, &design)?;
         real.push((set.name.clone(), set.pages.len(), count(&stored, &design)));
     }
 
@@ -201,7 +201,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     let surplus = |it: &Counted| it.false_candidates / expected(it.stored as f64, &design);
     let growth = (last.false_candidates / first.false_candidates).ln()
         / (last.stored as f64 / first.stored as f64).ln();
-    // By how much each real set is above an even spread of its size.
+    // Ratio of each real set to uniform fingerprints of the same number.
     let real_surplus: Vec<f64> = real.iter().map(|it| surplus(&it.2)).collect();
     let least = real_surplus.iter().copied().fold(f64::INFINITY, f64::min);
     let worst = real_surplus.iter().copied().fold(0.0, f64::max);
@@ -216,8 +216,8 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
             grouped(documents),
             real.iter().map(|it| format!("{} {}", grouped(it.1 as u64), it.0)).collect::<Vec<_>>().join(", ")
         ),
-        // No number is given: what is tested is whether the model that says "few" holds for
-        // documents; that it holds for an even spread was ensured above.
+        // The paper gives no number. Tests whether the model behind "few" holds for documents; that
+        // it holds for uniform fingerprints was checked above.
         verdict: if alike { Verdict::Agrees } else { Verdict::Partly },
         sentence: format!(
             "Evenly spread fingerprints meet {:.2} candidates at 2^{most} ({:.2} expected), and by the same model a billion meets {billion:.0} and eight billion {:.0}; {}: the synthetic web meets {:.0} false candidates at {} fingerprints, {:.0} times an even spread ({:.1} times when rare words weigh more), and real sets meet {least:.0} to {worst:.0} times an even spread; false candidates grow with the power {growth:.2} of the size, so that a billion such documents as plain bags of words would meet about {}, which is not measured.",
@@ -247,20 +247,21 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     })
 }
 
-/// With two digits that count: more would not be true of a guess.
+/// Rounds to two significant digits, because an estimate is not more precise.
 fn round_to_two(value: f64) -> u64 {
     let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0).max(1.0);
     ((value / unit).round() * unit) as u64
 }
 
-/// The engine with these tables answers as a scan does, and all it answers are candidates.
-fn judge(stored: &[u64], design: &Design) -> Result<()> {
+/// Checks that the engine with these tables agrees with a scan, and that all its answers are
+/// candidates.
+fn check(stored: &[u64], design: &Design) -> Result<()> {
     let scan = Scan::new(collection(stored)?);
     let tables = Tables::build(
         collection(stored)?,
         TableOptions::within(design.bound()).design(design.clone()),
     )?;
-    let step = (stored.len() / JUDGED).max(1);
+    let step = (stored.len() / CHECKED).max(1);
     let asked: Vec<Query<'_>> = stored
         .iter()
         .step_by(step)
@@ -287,8 +288,8 @@ fn judge(stored: &[u64], design: &Design) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Compares each with each.
-    fn slowly(stored: &[u64], design: &Design) -> Counted {
+    /// Compares all pairs.
+    fn brute_force(stored: &[u64], design: &Design) -> Counted {
         let [mut sum, mut false_candidates, mut most] = [0u64; 3];
         for &a in stored {
             let mut here = 0;
@@ -311,13 +312,13 @@ mod tests {
 
     #[test]
     fn candidates_are_those_that_share_two_blocks() {
-        // Few different bits, so that buckets are shared by near ones and by false candidates.
+        // Few different bits, so that near and false candidates share buckets.
         let design = ten_tables().unwrap();
         let noise = synthetic::noise(5, 300);
         let stored = distinct(noise.iter().map(|bits| bits & 0x0000_f000_1c03_8007).collect());
         let counted = count(&stored, &design);
         assert!(counted.false_candidates > 0.0 && counted.mean > counted.false_candidates);
-        assert_eq!(counted, slowly(&stored, &design));
+        assert_eq!(counted, brute_force(&stored, &design));
     }
 
     #[test]
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_have_two_digits() {
+    fn estimates_have_two_digits() {
         assert_eq!([0.4, 7.0, 667_249.0].map(round_to_two), [0, 7, 670_000]);
     }
 }

@@ -1,9 +1,8 @@
-//! How many lookups a second the ten tables answer, as they grow.
+//! Lookups per second of the ten tables, as they grow.
 //!
-//! "Seen?" is asked: some match, if there is one. Fingerprints are spread evenly and one query in
-//! ten is a stored one with three bits flipped, so that most lookups have to go through all tables,
-//! as most pages of a stream are new. Beside the paper's ten tables stand those that the
-//! planner would take.
+//! A lookup finds any match ("seen before?"). Fingerprints are uniform and one query in ten is a stored one with
+//! three flipped bits, so that most lookups have to search all tables, because most pages of a stream are new. The
+//! paper's ten tables are compared with those that the planner would choose.
 
 use anyhow::{Context, Result, ensure};
 use hapax::fingerprint::Fingerprint;
@@ -19,11 +18,11 @@ use crate::clock::best_cpu;
 use crate::record::{Record, Table, Verdict};
 use crate::synthetic;
 
-const JUDGED: usize = 50;
+const CHECKED: usize = 50;
 
 struct Point {
     pages: usize,
-    /// Seconds for a lookup: ten tables, as planned, scan.
+    /// Seconds per lookup: ten tables, planned tables, scan.
     ten: f64,
     planned: f64,
     scan: f64,
@@ -122,8 +121,8 @@ fn measure(bench: &Bench<'_>, power: u32, queries: usize) -> Result<Point> {
     let asked: Vec<Query<'_>> =
         asked.iter().map(|&bits| Query::from(Fingerprint::from_bits(bits))).collect();
     let scan = Scan::new(collection(&stored)?);
-    let (judge, scanned) = best_cpu(1, || scan.find_all_batch(&asked[..JUDGED], bound));
-    let judge = judge?;
+    let (expected, scanned) = best_cpu(1, || scan.find_all_batch(&asked[..CHECKED], bound));
+    let expected = expected?;
     let mut pages = scan.into_collection();
     let mut seconds = Vec::new();
     let mut seen = (0, 0, 0.0);
@@ -132,8 +131,8 @@ fn measure(bench: &Bench<'_>, power: u32, queries: usize) -> Result<Point> {
         (true, TableOptions::within(bound)),
     ] {
         let index = Tables::build(pages, options)?;
-        let found = index.find_all_batch(&asked[..JUDGED], bound)?;
-        ensure!(found == judge, "tables differ from the scan");
+        let found = index.find_all_batch(&asked[..CHECKED], bound)?;
+        ensure!(found == expected, "tables differ from the scan");
         let (first, took) = best_cpu(3, || index.find_first_batch(&asked, bound));
         let answered = first?.iter().filter(|it| it.is_some()).count();
         ensure!(answered >= queries.div_ceil(10), "a planted match was missed");
@@ -147,7 +146,7 @@ fn measure(bench: &Bench<'_>, power: u32, queries: usize) -> Result<Point> {
         pages: stored.len(),
         ten: seconds[0],
         planned: seconds[1],
-        scan: scanned / JUDGED as f64,
+        scan: scanned / CHECKED as f64,
         planned_tables: seen.0,
         bytes: seen.2,
     })

@@ -1,9 +1,8 @@
-//! "Detecting near-duplicates in document streams": ten tables of two blocks each, and what a lookup
-//! finds in them.
+//! "Detecting near-duplicates in document streams": ten tables of two blocks each, and the candidates of lookups.
 //!
-//! The text has no table and no figure. It claims that a lookup meets few candidates "even for
-//! billions of fingerprints", and that lookups keep up with a stream: both are measured, the first
-//! is extended to billions by the planner's model.
+//! The text has no table and no figure. It claims that a lookup finds few candidates "even for billions of
+//! fingerprints", and that lookups keep up with a stream: both are measured, the first is extrapolated to billions by
+//! the planner's model.
 
 mod candidates;
 mod lookups;
@@ -30,7 +29,7 @@ fn bound() -> Result<MaxDistance> {
     MaxDistance::new(3).context("a fingerprint has 64 bits")
 }
 
-/// Blocks of 13, 13, 13, 13 and 12 bits, two of them a key.
+/// Blocks of 13, 13, 13, 13 and 12 bits, two of which form a key.
 fn ten_tables() -> Result<Design> {
     Ok(Design::blocks(5, bound()?)?)
 }
@@ -43,7 +42,7 @@ fn collection(fingerprints: &[u64]) -> Result<Collection> {
     Ok(Collection::new(fingerprints.iter().zip(0..).map(entry))?)
 }
 
-/// The different fingerprints of real pages, by the paper's recipe.
+/// The distinct fingerprints of real pages, by the paper's recipe.
 fn fingerprints(set: &RealSet) -> Result<Vec<u64>> {
     let fingerprinter = Fingerprinter::new(Recipe::built_in("stream-words")?, None)?;
     let of = |by: &mut Fingerprinter, html: &str| -> Result<Option<u64>> {

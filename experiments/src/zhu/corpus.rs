@@ -1,4 +1,4 @@
-//! Pages for the experiments: lengths of a synthetic web by the million, features of real pages.
+//! Pages for the experiments: lengths of millions of synthetic pages, features of real pages.
 
 use std::num::NonZero;
 
@@ -16,14 +16,14 @@ use rayon::prelude::*;
 
 use crate::bench::Bench;
 
-/// The recipe of the paper: sets of shingles.
+/// The paper's recipe: sets of shingles.
 pub(super) const RECIPE: &str = "zhu-shingles";
-/// Sets of real pages, joined into one collection.
+/// Sets of real pages, combined into one collection.
 const SETS: [&str; 4] = ["web-uci", "debdocs", "phpdoc", "cjk-lohelp"];
-/// Pages whose words a dictionary is balanced on.
+/// Number of pages used to balance a dictionary.
 const BALANCED_ON: u64 = 5_000;
 
-/// A web in one language, as the paper has it, whose lengths can be shifted.
+/// A web in one language, as in the paper, whose lengths can be shifted.
 pub(super) fn web(seed: u64, pages: u64, length: Length) -> Web {
     let mut options = WebOptions::new(seed, pages);
     options.languages = LanguageMix::only(Language::Latin);
@@ -31,7 +31,7 @@ pub(super) fn web(seed: u64, pages: u64, length: Length) -> Web {
     Web::new(options)
 }
 
-/// Dictionaries of one, two and three dimensions, balanced on the first pages of a web.
+/// Dictionaries with one, two and three dimensions, balanced on the first pages of a web.
 pub(super) fn dictionaries(web: &Web) -> Result<Vec<Dictionary>> {
     let mut words: Vec<(u64, u64)> = Vec::new();
     let (mut scratch, mut bag) = (Scratch::default(), Vec::new());
@@ -48,8 +48,8 @@ pub(super) fn dictionaries(web: &Web) -> Result<Vec<Dictionary>> {
     made.map(|it| it.context("cannot balance a dictionary")).collect()
 }
 
-/// The lengths of all pages of a web, for each dictionary. Exact copies are left out: the paper
-/// assumes that they have been removed before, and hundreds of them would make one machine full in any mapping.
+/// The lengths of all pages of a web, for each dictionary. Skips exact copies: the paper assumes
+/// that they were removed before, and hundreds of them would overload one machine in any mapping.
 pub(super) fn lengths(web: &Web, dictionaries: &[Dictionary]) -> Result<Vec<Vec<LengthVector>>> {
     let pages: Result<Vec<Vec<LengthVector>>> = (0..web.len() as usize)
         .into_par_iter()
@@ -74,13 +74,13 @@ pub(super) fn lengths(web: &Web, dictionaries: &[Dictionary]) -> Result<Vec<Vec<
     Ok((0..dictionaries.len()).map(|at| pages.iter().map(|page| page[at]).collect()).collect())
 }
 
-/// Does the copy have all words of its original in their places, or just in other ones?
+/// Whether a copy has all words of its original, possibly in other places.
 fn same_words(kind: EditKind) -> bool {
     use EditKind::{Exact, OtherTemplate, ParagraphMoved, Refreshed};
     matches!(kind, Exact | Refreshed | OtherTemplate | ParagraphMoved)
 }
 
-/// The features of all real pages that are there; `None` without any.
+/// The features of all available real pages; `None` without any.
 pub(super) fn real(bench: &Bench<'_>) -> Result<Option<(Vec<PageFeatures>, String)>> {
     let recipe = Recipe::built_in(RECIPE)?;
     let by = Fingerprinter::new(recipe, None)?;
@@ -104,7 +104,7 @@ pub(super) fn real(bench: &Bench<'_>) -> Result<Option<(Vec<PageFeatures>, Strin
     Ok((!pages.is_empty()).then(|| (pages, names.join(", "))))
 }
 
-/// Makes features of synthetic pages as they are some weeks later.
+/// Computes features of synthetic pages some weeks later.
 pub(super) struct Revisits<'w> {
     web: &'w Web,
     extractor: Extractor,
@@ -117,7 +117,7 @@ impl<'w> Revisits<'w> {
         Ok(Self { web, extractor: Extractor::new(ExtractOptions::default()), maker })
     }
 
-    /// `None` when it is gone or leads elsewhere.
+    /// `None` if the page is deleted or redirects.
     pub(super) fn features(&mut self, page: u64, week: u32) -> Result<Option<PageFeatures>> {
         let Visit::Page(page) = self.web.revisit(page, week) else { return Ok(None) };
         let purified = self.extractor.extract_html(&page.html, &Hints::default())?;

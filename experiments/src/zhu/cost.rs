@@ -1,7 +1,6 @@
-//! Figure 9: what removing near-duplicates early saves in machines, as a small model.
+//! Figure 9: machines saved by removing near-duplicates early, in a small model.
 //!
-//! The inputs are the paper's where it states them, and are written beside the result where it does
-//! not. Nothing is measured here.
+//! The inputs are the paper's where it states them, and otherwise stated with the result. Nothing is measured here.
 
 use anyhow::Result;
 use hapax_report::chart::{Axis, Chart, Series};
@@ -10,20 +9,23 @@ use serde_json::json;
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
-/// Stated by the paper: copies of every online machine, and the shares of pages that each scheme removes.
+/// Stated by the paper: replicas of every online machine, and the shares of pages that each scheme
+/// removes.
 const REPLICAS: f64 = 2.0;
 const REMOVED_A: f64 = 0.05;
 const REMOVED_B: f64 = 0.33;
-/// Ours: million pages an online machine of the first tier serves, and an offline machine compares.
+/// Our assumptions: million pages served by an online machine of the first tier, and compared by an
+/// offline machine.
 const ONLINE_MILLIONS: f64 = 10.0;
 const OFFLINE_MILLIONS: f64 = 100.0;
-/// The paper says that a first tier with fewer duplicates answers 5 to 10 % more: the middle.
+/// According to the paper, a first tier with fewer duplicates answers 5 to 10 % more queries; this
+/// is the middle.
 const ANSWERS_MORE: f64 = 0.075;
 
-/// Machines of both schemes for a database of so many billion pages.
+/// Machines of both schemes for a database of this many billion pages.
 fn machines(billions: f64, tier_one: f64, tier_two_traffic: f64) -> (f64, f64) {
     let per_billion = 1_000.0 / ONLINE_MILLIONS * REPLICAS;
-    // A machine of the second tier is asked less and serves that many times more pages.
+    // A machine of the second tier gets fewer queries and serves that many times more pages.
     let online = |removed: f64, first: f64| {
         let pages = billions * (1.0 - removed);
         let one = pages.min(tier_one);
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn removing_nothing_more_saves_nothing_and_removing_more_saves() {
+    fn removing_more_saves_machines_and_removing_the_same_does_not() {
         let (a, b) = machines(8.0, 1.4, 1.0 / 3.0);
         assert!(b < a);
         // 7.6 billion pages, of which 1.4 at full cost and 6.2 at a third.

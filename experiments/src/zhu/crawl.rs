@@ -1,7 +1,7 @@
-//! A crawl played through the live groups: pages come and change, and the groups follow.
+//! Simulates a crawl on the live groups: pages are added and change, and the groups follow.
 //!
-//! Alike means an exact Jaccard similarity of at least tau. Tier 2 looks where the mapping sends a
-//! page, or, without one, at every page whose size allows it.
+//! Similar means an exact Jaccard similarity of at least tau. Tier 2 compares a page with the cells that the mapping
+//! sends it to, or, without a mapping, with every page whose size allows a match.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use hapax_partition::{Mapping, PageFeatures, Placed};
 
 use super::TAU;
 
-/// The pages behind the groups, as they are now.
+/// The current pages of the groups.
 #[derive(Default)]
 pub(super) struct Crawl<'m> {
     mapping: Option<&'m Mapping>,
     pages: Vec<Option<(PageFeatures, Placed)>>,
-    /// Pages by cell, or by size without a mapping.
-    shelves: BTreeMap<usize, Vec<u32>>,
+    /// Pages by cell; without a mapping by size.
+    buckets: BTreeMap<usize, Vec<u32>>,
 }
 
 impl<'m> Crawl<'m> {
@@ -28,24 +28,24 @@ impl<'m> Crawl<'m> {
         Self { mapping, ..Self::default() }
     }
 
-    /// What is found at a page's address now.
+    /// Replaces the content of a page.
     pub(super) fn put(&mut self, page: u32, features: PageFeatures) {
         let at = page as usize;
         if self.pages.len() <= at {
             self.pages.resize_with(at + 1, || None);
         }
         if let Some(before) = self.pages[at].take() {
-            let shelf = self.shelf(&before);
-            if let Some(pages) = self.shelves.get_mut(&shelf) {
+            let bucket = self.bucket(&before);
+            if let Some(pages) = self.buckets.get_mut(&bucket) {
                 pages.retain(|&it| it != page);
             }
         }
         let placed = match self.mapping {
             Some(mapping) => mapping.place(&features),
-            None => Placed { part: 0, lengths: nowhere() },
+            None => Placed { part: 0, lengths: no_lengths() },
         };
         let now = (features, placed);
-        self.shelves.entry(self.shelf(&now)).or_default().push(page);
+        self.buckets.entry(self.bucket(&now)).or_default().push(page);
         self.pages[at] = Some(now);
     }
 
@@ -53,7 +53,7 @@ impl<'m> Crawl<'m> {
         self.pages.get(page as usize)?.as_ref().map(|it| &it.0)
     }
 
-    fn shelf(&self, (features, placed): &(PageFeatures, Placed)) -> usize {
+    fn bucket(&self, (features, placed): &(PageFeatures, Placed)) -> usize {
         match self.mapping {
             Some(mapping) => mapping.cell(placed),
             None => features.shingles.len(),
@@ -67,7 +67,7 @@ impl<'m> Crawl<'m> {
         match self.mapping {
             Some(mapping) => {
                 let cells = mapping.cells_near(placed);
-                let here = cells.iter().filter_map(|cell| self.shelves.get(cell)).flatten();
+                let here = cells.iter().filter_map(|cell| self.buckets.get(cell)).flatten();
                 here.copied()
                     .filter(|&other| {
                         let other = self.pages[other as usize].as_ref();
@@ -80,25 +80,25 @@ impl<'m> Crawl<'m> {
             None => {
                 let size = features.shingles.len() as f64;
                 let range = (size * TAU).floor() as usize..=(size / TAU).ceil() as usize;
-                self.shelves.range(range).flat_map(|(_, pages)| pages.iter().copied()).collect()
+                self.buckets.range(range).flat_map(|(_, pages)| pages.iter().copied()).collect()
             }
         }
     }
 
-    /// How alike two pages are now, from tau up.
+    /// Similarity of two pages; `None` below tau.
     pub(super) fn similarity(&self, a: u32, b: u32) -> Option<f64> {
         jaccard_from(&self.features(a)?.shingles, &self.features(b)?.shingles, TAU)
     }
 }
 
-fn nowhere() -> hapax_partition::LengthVector {
+fn no_lengths() -> hapax_partition::LengthVector {
     hapax_partition::LengthVector::new(&[0]).unwrap_or_else(|_| unreachable!("one dimension"))
 }
 
 fn likeness(similarity: Option<f64>) -> Likeness {
     match similarity {
         Some(similarity) => Likeness {
-            // The Jaccard distance is a metric, and stays one when it is rounded up.
+            // The Jaccard distance is a metric, and stays one when rounded up.
             distance: (64.0 * (1.0 - similarity)).ceil() as u8,
             similarity: similarity as f32,
             matching: if similarity >= 1.0 { Matching::Exact } else { Matching::Near },

@@ -1,8 +1,8 @@
-//! Figures 7 and 8 and Table 1: groups that follow a crawl instead of being made anew.
+//! Figures 7 and 8 and Table 1: groups that are updated during a crawl instead of computed again.
 //!
-//! A synthetic web is crawled and crawled again; pages go through the live groups of the engine
-//! (two tiers, groups by transitive relation as in the paper). The reference is the same engine fed once
-//! with the present contents, on one machine and without a mapping.
+//! A synthetic web is crawled repeatedly; pages go through the live groups of the engine (two tiers, transitive
+//! groups as in the paper). The reference is the same engine fed once with the current contents, on one machine and
+//! without a mapping.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use super::{RHO, TAU};
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
-/// Batches that a collection comes in.
+/// Number of batches of a collection.
 const BATCHES: u32 = 50;
 
 type Groups = LiveGroups<MemoryState>;
@@ -42,7 +42,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Groups as the paper has them: transitive, without repair.
+/// Groups as in the paper: transitive, without repair.
 fn groups() -> Groups {
     let options = LiveOptions { repair_share: 1.0, ..LiveOptions::default() };
     LiveGroups::new(MemoryState::default(), Rules::default(), options)
@@ -53,8 +53,8 @@ fn seen(groups: &mut Groups, crawl: &Crawl<'_>, page: u32, content: Content) -> 
     verdict.map(|it| it.tier).map_err(|error| anyhow!("the groups failed: {error}"))
 }
 
-/// Feeds one page as it is in some week. Gives the tier that answered, and whether the page had
-/// changed; `None` when it is gone.
+/// Feeds one page in its state of some week. Returns the tier that answered, and whether the page
+/// had changed; `None` if it is deleted.
 fn visit(
     groups: &mut Groups,
     crawl: &mut Crawl<'_>,
@@ -69,7 +69,7 @@ fn visit(
     Ok(Some((tier, content == Content::Changed)))
 }
 
-/// Everything anew, with the present contents.
+/// Groups of the current contents, computed again.
 fn from_scratch(crawl: &Crawl<'_>, pages: u32) -> Result<(Groups, Crawl<'static>)> {
     let (mut groups, mut fresh) = (groups(), Crawl::new(None));
     for page in 0..pages {
@@ -87,7 +87,7 @@ fn figure7(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
     let mut points = Vec::new();
     for number in 1..=BATCHES {
         let first = (number - 1) * batch;
-        // New pages, and as many known ones as are half of that, crawled again.
+        // New pages, and half as many known ones, which are crawled again.
         let mut arriving = Vec::new();
         for page in first..first + batch {
             arriving.push((page, revisits.features(u64::from(page), 0)?));
@@ -122,7 +122,8 @@ fn figure7(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             "a synthetic web that grows to {} pages in {BATCHES} batches, half as many known pages crawled again with each; exact comparison, one machine, processor time.",
             grouped(u64::from(pages))
         ),
-        // The end follows from the number of batches, which was chosen here: only the shape is evidence.
+        // The end follows from the number of batches, which was chosen here: only the shape is
+        // evidence.
         verdict: if end > begin { Verdict::Partly } else { Verdict::Differs },
         sentence: format!(
             "The ratio goes from {begin:.1} at the first batch to {end:.0} at the last{}; detecting anew goes through all batches so \
@@ -149,7 +150,7 @@ fn figure8(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
         let now = revisits.features(u64::from(page), 0)?;
         visit(&mut groups, &mut crawl, page, now)?;
     }
-    // Known and new pages take turns: half of the second crawl overlaps the first.
+    // Known and new pages alternate: half of the second crawl overlaps the first.
     let (mut known, mut changed, mut stayed, mut changed_stayed) = (0u32, 0u32, 0u32, 0u32);
     let mut of_all = Vec::new();
     let mut of_changed = Vec::new();
@@ -186,7 +187,8 @@ fn figure8(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             "{} synthetic pages, and as many a week later of which half are the same URLs; {known} known pages came back, {changed} of them changed.",
             grouped(u64::from(pages))
         ),
-        // Which of the two shares the paper means is not certain, and the level is the synthetic web's.
+        // It is not certain which of the two shares the paper means, and the level depends on the
+        // synthetic web.
         verdict: Verdict::Partly,
         sentence: format!(
             "{all:.0} % of the second crawl are answered by tier 1, steady from beginning to end as in the paper, and {other:.0} % of the known pages \
@@ -205,7 +207,7 @@ fn figure8(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
     })
 }
 
-/// Pairs that are together in both, in the first, in the second.
+/// Number of pairs that are grouped in both, in the first, and in the second.
 fn pairs(first: &Groups, second: &Groups, pages: u32) -> Result<(u64, u64, u64)> {
     let mut both: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     let (mut one, mut other): (BTreeMap<u32, u64>, BTreeMap<u32, u64>) = Default::default();
@@ -241,7 +243,7 @@ fn table1(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             .chain(milestones.map(|it| grouped(u64::from(it)))),
     );
     let mut worst = (0f64, 0f64);
-    let mut judged = 0;
+    let mut compared = 0;
     for machines in [12, 24, 36] {
         let settings = MappingSettings {
             dimensions: 3,
@@ -258,7 +260,7 @@ fn table1(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
             for page in first..until {
                 let now = revisits.features(u64::from(page), week as u32)?;
                 visit(&mut groups, &mut crawl, page, now)?;
-                // One known page is crawled again for two new ones.
+                // For every two new pages, one known page is crawled again.
                 if page % 2 == 0 && first > 0 {
                     let again = page.wrapping_mul(7919) % first;
                     let now = revisits.features(u64::from(again), week as u32)?;
@@ -266,9 +268,9 @@ fn table1(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
                 }
             }
             first = until;
-            let (judge, _) = from_scratch(&crawl, until)?;
-            let (both, ours, right) = pairs(&groups, &judge, until)?;
-            judged = judged.max(right);
+            let (reference, _) = from_scratch(&crawl, until)?;
+            let (both, ours, right) = pairs(&groups, &reference, until)?;
+            compared = compared.max(right);
             let share = |part: u64, whole: u64| 100.0 * (1.0 - part as f64 / whole.max(1) as f64);
             precision.push(share(both, ours));
             recall.push(share(both, right));
@@ -289,18 +291,18 @@ fn table1(bench: &Bench<'_>, web: &Web, pages: u32) -> Result<()> {
         title: "relative errors in precision and recall of groups that follow a crawl".into(),
         claim: "REP 0.8 % to 1.3 % and RER 1.5 % to 1.74 %, for 12, 24 and 36 machines, from 10 to 100 million pages.".into(),
         ran_on: format!(
-            "a synthetic web of {} pages crawled over six weeks, every third visit to a known page, mapped to 12, 24 and 36 machines in 3D (tau {TAU}, rho {RHO}); judged by groups made anew on one machine.",
+            "a synthetic web of {} pages crawled over six weeks, every third visit to a known page, mapped to 12, 24 and 36 machines in 3D (tau {TAU}, rho {RHO}); compared with groups computed again on one machine.",
             grouped(u64::from(pages))
         ),
         verdict: if worst.0 < 3.0 && worst.1 < 3.0 { Verdict::Partly } else { Verdict::Differs },
         sentence: format!(
             "Of up to {} pairs the errors are at most {:.2} % in precision and {:.2} % in recall for any number of machines, below the paper's: \
              its contents are stale between machines, which is not played here, and the synthetic web's copies differ in ways that the bounds nearly always admit.",
-            grouped(judged), worst.0, worst.1
+            grouped(compared), worst.0, worst.1
         ),
         size: bench.size,
         table: Some(table),
         charts: Vec::new(),
-        data: json!({ "pairs": judged, "worst_rep_percent": worst.0, "worst_rer_percent": worst.1 }),
+        data: json!({ "pairs": compared, "worst_rep_percent": worst.0, "worst_rer_percent": worst.1 }),
     })
 }

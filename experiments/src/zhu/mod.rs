@@ -26,7 +26,7 @@ pub const PAPER: Paper = Paper {
 
 /// The threshold of all experiments.
 const TAU: f64 = 0.8;
-/// The enlarging factor: within the range the paper tried, 1 to 1.3.
+/// The widening factor, within the range that the paper tried, 1 to 1.3.
 const RHO: f64 = 1.1;
 /// The paper's numbers of machines.
 const MACHINES: [u32; 6] = [2, 4, 8, 16, 32, 64];

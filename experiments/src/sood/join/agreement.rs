@@ -1,4 +1,4 @@
-//! Probing everywhere against the exact join.
+//! Compares probing everywhere with the exact join.
 
 use hapax::fingerprint::MaxDistance;
 use hapax::join::{Batch, Chunks, Hit, JoinError, OneThread, PairOptions, Wanted};
@@ -16,7 +16,7 @@ impl Chunks for Pieces<'_> {
     }
 }
 
-/// All flips of at most `most` of the leading bits, the same for every query.
+/// All flips of at most `most` leading bits, the same for every query.
 struct Everywhere(u32, Vec<u32>);
 
 impl Everywhere {
@@ -35,7 +35,7 @@ impl Flips for Everywhere {
     }
 }
 
-/// Fingerprints around a few centres, so that there is something to find.
+/// Fingerprints around a few centres, so that there are matches.
 fn clustered() -> impl Strategy<Value = Vec<u64>> {
     let one = (0u64..4, vec(0u32..64, 0..8)).prop_map(|(centre, flips)| {
         let centre = centre.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -59,7 +59,7 @@ fn case() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<u64>>)> {
     (queries, vec(sorted(), 0..5))
 }
 
-/// What the engine's exact join finds, which its own tests hold against comparing everything.
+/// The results of the engine's exact join, which its own tests compare with brute force.
 fn exactly(queries: &[u64], chunks: &[Vec<u64>], bound: MaxDistance) -> Vec<Hit> {
     let options = PairOptions::within(bound).unwrap();
     let mut hits = Vec::new();
@@ -75,7 +75,7 @@ fn exactly(queries: &[u64], chunks: &[Vec<u64>], bound: MaxDistance) -> Vec<Hit>
 
 proptest! {
     #[test]
-    fn probing_everywhere_finds_exactly_what_is_there(
+    fn probing_everywhere_agrees_with_the_exact_join(
         (queries, chunks) in case(),
         k in 0u8..=8,
         bits in 1u32..=10,

@@ -1,7 +1,7 @@
-//! A model of flips, from the queries and the file at hand.
+//! Learns a model of flips from the actual queries and file.
 //!
-//! Some of the queries are searched for exactly in the first chunks, until there are pairs enough to
-//! learn from. What is learnt is then about these documents and not about others.
+//! Searches some of the queries exactly in the first chunks, until there are enough pairs. So the model fits these
+//! documents.
 
 use std::cell::RefCell;
 
@@ -11,18 +11,18 @@ use hapax::join::{Batch, Chunks, Executor, JoinError, PairOptions, Wanted};
 
 use super::weak::{Load, SamplePair, WeakModel, WeakOrder};
 
-/// Queries of the sample.
+/// Number of sampled queries.
 const SAMPLE: usize = 1 << 16;
 
-/// Pairs after which no more chunks are read.
+/// Stops reading chunks after this many pairs.
 const ENOUGH: usize = 8000;
 
-/// Learns which flips to try for these queries. `None` when there are too few pairs, or when weak
-/// bits alone do not reach the recall: an exact search is then the better one.
+/// Learns which flips to try for these queries. `None` if there are too few pairs, or if weak bits
+/// alone do not reach the recall; then an exact search is better.
 ///
 /// # Errors
 ///
-/// As [`Batch::new`] and [`Batch::stream`].
+/// Those of [`Batch::new`] and [`Batch::stream`].
 pub(crate) fn learn(
     queries: &[u64],
     orders: &[WeakOrder],
@@ -52,7 +52,7 @@ pub(crate) fn learn(
     Ok(WeakModel::learn(&pairs, bound, recall, load))
 }
 
-/// The chunk that hits are of.
+/// The chunk of the hits.
 #[derive(Default)]
 struct Seen {
     chunk: Vec<u64>,
@@ -60,7 +60,7 @@ struct Seen {
     pairs: usize,
 }
 
-/// Chunks, until there are pairs enough.
+/// Returns chunks until there are enough pairs.
 struct Sampling<'a, C> {
     chunks: &'a mut C,
     seen: &'a RefCell<Seen>,

@@ -1,8 +1,8 @@
-//! The weak-bit join of files (chapters V.B and VI): queries look for stored fingerprints where likely flips
-//! of their leading bits lead.
+//! The weak-bit join of files (chapters V.B and VI): queries are searched for under likely flips of their leading
+//! bits.
 //!
-//! It loses to the engine's exact join at every size measured, and so is no part of the product. `probe`
-//! is the search, `weak` knows which flips are worth it, once `learning` has looked at a sample.
+//! Slower than the engine's exact join at every measured size, and therefore not part of the product. `probe`
+//! searches, `weak` chooses the flips, with a model from `learning`.
 
 #[cfg(test)]
 mod agreement;
@@ -16,7 +16,7 @@ pub(super) use learning::learn;
 pub(super) use probe::Probes;
 pub(super) use weak::{Load, WEAKEST, WeakFlips, WeakOrder};
 
-/// Reads the next chunk and sees that it is in order.
+/// Reads the next chunk and checks its order.
 fn next_chunk(
     chunks: &mut impl Chunks,
     into: &mut Vec<u64>,
@@ -36,7 +36,7 @@ fn next_chunk(
     Ok(true)
 }
 
-/// How many identical fingerprints start at `index`.
+/// Number of equal fingerprints starting at `index`.
 fn copies_at(stored: &[u64], index: usize) -> u32 {
     let same = stored[index];
     let mut step = 1;

@@ -1,18 +1,17 @@
 //! Searches sorted stored fingerprints for a batch of queries, by flips of leading bits.
 //!
-//! Each query's leading `p` bits with each of its *flips* (including none) name where to probe; [`Flips`] chooses
-//! them, and all flips of at most `k` leading bits are exact. Probes of all queries are sorted once, and a chunk is
-//! merged with them, so both sides are read in order. A probe keeps 32 further bits of its query: sixteen are
-//! compared by one instruction, and near ones are compared whole.
-//!
-//! Source: Sood 2011, chapter V.B and equations 6.19 and 6.20; the merge instead of a search for each probe is
-//! ours.
+//! Each query's leading `p` bits with each of its *flips* (including none) form a probe; [`Flips`] chooses them, and
+//! all flips of at most `k` leading bits are exact. Probes of all queries are sorted once, and a chunk is merged with
+//! them, so both are read in order. A probe stores 32 further bits of its query: sixteen are compared by one
+//! instruction, and near ones are compared completely.
 //!
 //! ```text
-//!   query 7 = 0110...  flips: none, bit 2      ->  looks (0110, 7) (0010, 7)
-//!   looks, by leading bits    0010: 7 19   0011: 4   0110: 7 8 ...
+//!   query 7 = 0110...  flips: none, bit 2      ->  probes (0110, 7) (0010, 7)
+//!   probes, by leading bits   0010: 7 19   0011: 4   0110: 7 8 ...
 //!   chunk, sorted             0010...  0010...  0110...
 //! ```
+//!
+//! Source: Sood 2011, chapter V.B and equations 6.19 and 6.20; merging instead of searching for each probe is ours.
 
 use std::ops::Range;
 
@@ -23,33 +22,33 @@ use hapax::join::{Chunks, Executor, Hit, JoinError, Streamed, Wanted};
 
 use super::{copies_at, next_chunk};
 
-/// Which leading bits to flip, for each query of a batch.
+/// Chooses the leading bits to flip, for each query of a batch.
 pub(crate) trait Flips: Sync {
-    /// How many leading bits there are, 1 to 28; no flip may touch others.
+    /// Number of leading bits, 1 to 28; flips must not touch other bits.
     fn leading_bits(&self) -> u32;
 
-    /// Appends the flips of a query, each once, as numbers of [`leading_bits`](Self::leading_bits)
-    /// bits. A flip of nothing is not implied.
+    /// Appends the distinct flips of a query, as numbers of [`leading_bits`](Self::leading_bits)
+    /// bits. The empty flip is not implied.
     fn of(&self, query: usize, flips: &mut Vec<u32>);
 }
 
-/// Queries whose looks are made by one task.
-const TOGETHER: usize = 1 << 13;
+/// Queries per task.
+const BATCH_SIZE: usize = 1 << 13;
 
-/// Looks of a part, about, if a query has so many: it is put in order inside the cache.
+/// Approximate number of probes in a part, such that sorting happens in the cache.
 const PART: usize = 1 << 16;
 const PROBES_PER_QUERY: usize = 16;
 
-/// Bits of a part's number: more streams than this are written slowly.
+/// Maximum bits of a part's number: more output streams would be slow.
 const MOST_OUTER_BITS: u32 = 11;
 
-/// Words compared at a time.
+/// Number of words compared at a time.
 const STEP: usize = 16;
 
-/// Share of the queries that must be answered before their looks are removed.
+/// Removes probes when at least this share (1 / n) of the queries is answered.
 const WORTH_REMOVING: usize = 4;
 
-/// A batch of queries and everywhere they look.
+/// The probes of a batch of queries.
 pub(crate) struct Probes<'q> {
     queries: &'q [u64],
     leading: u32,
@@ -58,28 +57,28 @@ pub(crate) struct Probes<'q> {
     kernel: Kernel,
 }
 
-/// The looks whose first bits are the same, by the other leading bits.
+/// The probes with the same first bits, grouped by the other leading bits.
 struct Part {
-    /// Those with value `v` are at places `ends[v]..ends[v + 1]`.
+    /// Probes with value `v` are at `ends[v]..ends[v + 1]`.
     ends: Vec<u32>,
-    /// The 32 bits of the query below the leading ones; padded by a step.
+    /// The 32 bits of the query after the leading ones; padded by a step.
     words: Vec<u32>,
     rows: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Look {
+struct Probe {
     prefix: u32,
     word: u32,
     row: u32,
 }
 
 impl<'q> Probes<'q> {
-    /// Lays out where the queries look.
+    /// Computes and sorts the probes.
     ///
     /// # Errors
     ///
-    /// [`JoinError::BatchTooLarge`] beyond 2^32 - 1 queries.
+    /// [`JoinError::BatchTooLarge`] if there are more than 2^32 - 1 queries.
     pub(crate) fn new(
         queries: &'q [u64],
         flips: &impl Flips,
@@ -92,26 +91,26 @@ impl<'q> Probes<'q> {
         let expected = queries.len() * PROBES_PER_QUERY;
         let outer = (expected / PART).max(1).ilog2().min(MOST_OUTER_BITS).min(leading);
         let inner = leading - outer;
-        let tasks = (0..queries.len().div_ceil(TOGETHER)).collect();
+        let tasks = (0..queries.len().div_ceil(BATCH_SIZE)).collect();
         let dealt = executor.map(tasks, |task: usize| {
-            let range = task * TOGETHER..((task + 1) * TOGETHER).min(queries.len());
+            let range = task * BATCH_SIZE..((task + 1) * BATCH_SIZE).min(queries.len());
             deal(queries, range, flips, inner, 1 << outer)
         });
         let parts = executor.map((0..1usize << outer).collect(), |part| {
             let runs = dealt.iter().map(|dealt| {
-                &dealt.looks[dealt.starts[part] as usize..dealt.starts[part + 1] as usize]
+                &dealt.probes[dealt.starts[part] as usize..dealt.starts[part + 1] as usize]
             });
             Part::new(runs, inner)
         });
         Ok(Self { queries, leading, inner, parts, kernel: Kernel::best() })
     }
 
-    /// Streams the chunks by and hands to `sink` what the looks find. With [`Wanted::First`] a
-    /// query's hit is the nearest of the first chunk that has any, and of those the earliest.
+    /// Streams the chunks and passes the hits of the probes to `sink`. With [`Wanted::First`] a
+    /// query's hit is the nearest one in the first chunk with any, ties by position.
     ///
     /// # Errors
     ///
-    /// [`JoinError::ChunkNotSorted`], and what the chunks and the sink return.
+    /// [`JoinError::ChunkNotSorted`], and errors of the chunks and the sink.
     pub(crate) fn stream(
         mut self,
         bound: MaxDistance,
@@ -149,7 +148,7 @@ impl<'q> Probes<'q> {
         Ok(streamed)
     }
 
-    /// Hits with positions inside the chunk, in no particular order.
+    /// Hits with positions inside the chunk, unordered.
     fn search(
         &self,
         stored: &[u64],
@@ -176,7 +175,7 @@ impl<'q> Probes<'q> {
             let part = &self.parts[part];
             let found_here = &mut found;
             self.kernel.run(Merge {
-                looks: self,
+                probes: self,
                 part,
                 stored,
                 range,
@@ -190,14 +189,14 @@ impl<'q> Probes<'q> {
     }
 }
 
-/// Streams the chunks by and hands to `sink` what the flips of each query lead to.
+/// Streams the chunks and passes the hits of each query's flips to `sink`.
 ///
-/// Unlike in [`Batch`](hapax::join::Batch), identical queries are searched for each by itself: their
+/// Unlike in [`Batch`](hapax::join::Batch), equal queries are searched separately, because their
 /// flips may differ.
 ///
 /// # Errors
 ///
-/// As [`Looks::new`] and [`Looks::stream`].
+/// Those of [`Probes::new`] and [`Probes::stream`].
 #[cfg(test)]
 pub(crate) fn probe(
     queries: &[u64],
@@ -211,9 +210,9 @@ pub(crate) fn probe(
     Probes::new(queries, flips, executor)?.stream(bound, wanted, chunks, executor, sink)
 }
 
-/// The looks of some queries, by part.
+/// The probes of some queries, by part.
 struct Dealt {
-    looks: Vec<Look>,
+    probes: Vec<Probe>,
     starts: Vec<u32>,
 }
 
@@ -226,7 +225,7 @@ fn deal(
 ) -> Dealt {
     let leading = flips.leading_bits();
     let mut starts = vec![0u32; parts + 1];
-    let mut looks = Vec::with_capacity(range.len() * 8);
+    let mut probes = Vec::with_capacity(range.len() * 8);
     let mut flipped = Vec::new();
     for row in range {
         let bits = queries[row];
@@ -237,28 +236,28 @@ fn deal(
         for flip in &flipped {
             let prefix = prefix ^ flip;
             starts[(prefix >> inner) as usize + 1] += 1;
-            looks.push(Look { prefix, word, row: row as u32 });
+            probes.push(Probe { prefix, word, row: row as u32 });
         }
     }
     for part in 0..parts {
         starts[part + 1] += starts[part];
     }
     let mut next = starts.clone();
-    let mut dealt = filled(looks.len(), Look::default());
-    for look in looks {
-        let place = &mut next[(look.prefix >> inner) as usize];
-        dealt[*place as usize] = look;
+    let mut dealt = filled(probes.len(), Probe::default());
+    for probe in probes {
+        let place = &mut next[(probe.prefix >> inner) as usize];
+        dealt[*place as usize] = probe;
         *place += 1;
     }
-    Dealt { looks: dealt, starts }
+    Dealt { probes: dealt, starts }
 }
 
 impl Part {
-    fn new<'a>(runs: impl Iterator<Item = &'a [Look]> + Clone, inner: u32) -> Self {
-        let value = |look: &Look| (look.prefix & ((1 << inner) - 1)) as usize;
+    fn new<'a>(runs: impl Iterator<Item = &'a [Probe]> + Clone, inner: u32) -> Self {
+        let value = |probe: &Probe| (probe.prefix & ((1 << inner) - 1)) as usize;
         let mut ends = vec![0u32; (1 << inner) + 1];
-        for look in runs.clone().flatten() {
-            ends[value(look) + 1] += 1;
+        for probe in runs.clone().flatten() {
+            ends[value(probe) + 1] += 1;
         }
         for value in 0..1 << inner {
             ends[value + 1] += ends[value];
@@ -267,16 +266,16 @@ impl Part {
         let mut next = ends.clone();
         let mut words = filled(count + STEP, 0u32);
         let mut rows = filled(count, 0u32);
-        for look in runs.flatten() {
-            let place = &mut next[value(look)];
-            words[*place as usize] = look.word;
-            rows[*place as usize] = look.row;
+        for probe in runs.flatten() {
+            let place = &mut next[value(probe)];
+            words[*place as usize] = probe.word;
+            rows[*place as usize] = probe.row;
             *place += 1;
         }
         Self { ends, words, rows }
     }
 
-    /// Removes the looks of answered queries.
+    /// Removes the probes of answered queries.
     fn remove(&mut self, answered: &[bool]) {
         let mut kept = 0;
         let mut start = 0;
@@ -297,9 +296,9 @@ impl Part {
     }
 }
 
-/// Compares a part with the stored fingerprints that begin like it.
+/// Compares a part with the stored fingerprints that have the same first bits.
 struct Merge<'a, 'q> {
-    looks: &'a Probes<'q>,
+    probes: &'a Probes<'q>,
     part: &'a Part,
     stored: &'a [u64],
     range: Range<usize>,
@@ -313,8 +312,8 @@ impl Work for Merge<'_, '_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Self { looks, part, stored, range, bound, answered, found_here } = self;
-        let (leading, inner) = (looks.leading, looks.inner);
+        let Self { probes, part, stored, range, bound, answered, found_here } = self;
+        let (leading, inner) = (probes.leading, probes.inner);
         let mut last = None;
         for index in range {
             let fingerprint = stored[index];
@@ -331,7 +330,7 @@ impl Work for Merge<'_, '_> {
                 while near != 0 {
                     let row = part.rows[at + near.trailing_zeros() as usize];
                     near &= near - 1;
-                    let distance = (looks.queries[row as usize] ^ fingerprint).count_ones();
+                    let distance = (probes.queries[row as usize] ^ fingerprint).count_ones();
                     if bound.admits(distance) && !answered[row as usize] {
                         let copies = copies_at(stored, index);
                         let (position, distance) = (index as u64, distance as u8);

@@ -1,78 +1,76 @@
-//! Chooses which flips to probe: those of weak bits, learned from pairs at hand.
+//! Chooses the flips to probe: those of weak bits, learned from sampled pairs.
 //!
-//! A query comes with its weakest bits, weakest first, as `hapax fingerprint` writes them. A [`WeakModel`] learns
-//! odds for each rank, a factor for each number of leading bits flipped, and the least likelihood that reaches the
-//! asked share of the *other half* of the pairs; a query probes every set at least that likely. Guarantees the
-//! asked share on pairs like the sample's; [`WeakModel::learn`] refuses a sample that is too small or cannot reach
-//! it. Needs no sums.
-//!
-//! Source: Sood 2011, IV.A and IV.B, V.B. Odds by rank, the factors and the limit are ours.
+//! A query comes with its weakest bits, weakest first, as written by `hapax fingerprint`. A [`WeakModel`] learns odds
+//! for each rank, a factor for each number of flipped leading bits, and the minimum likelihood that reaches the
+//! requested share of the *other half* of the pairs; a query probes every set with at least that likelihood. Reaches
+//! the requested share on pairs like the sample's; [`WeakModel::learn`] refuses a sample that is too small or cannot
+//! reach it. Needs no sums. Source: Sood 2011, IV.A and IV.B, V.B. Odds by rank, the factors and the limit are ours.
 
 use hapax::fingerprint::MaxDistance;
 use hapax::index::Recall;
 
 use super::probe::Flips;
 
-/// How many weak bits of a query are considered.
+/// Number of weak bits considered per query.
 pub(crate) const WEAKEST: usize = 32;
 
 /// Positions of the weakest bits, weakest first.
 pub(crate) type WeakOrder = [u8; WEAKEST];
 
-/// Fewer pairs than this say too little.
+/// Minimum number of pairs to learn from.
 pub(crate) const FEWEST_PAIRS: usize = 200;
 
-/// The most flips in a set.
+/// Maximum number of flips in a set.
 const MOST_FLIPS: usize = 8;
 
-/// Leading bits that are tried. A directory of more would not pay.
+/// Candidates for the number of leading bits. A larger directory would not pay.
 const LEADING: std::ops::RangeInclusive<u32> = 4..=26;
 
-/// Pairs on which the number of looks is counted.
+/// Number of pairs on which probes are counted.
 const COUNTED: usize = 400;
 
-/// Nanoseconds for a look: to be made, put in order, and read again by each pass.
+/// Nanoseconds per probe: to make and sort it, and to read it again in each pass.
 const MAKE: f64 = 25.0;
 const READ: f64 = 0.4;
 
-/// Nanoseconds for a bucket in each pass, and for a stored fingerprint and each 16 words there.
+/// Nanoseconds per bucket in each pass, and per stored fingerprint and 16 words there.
 const BUCKET: f64 = 0.5;
 const STORED: f64 = 6.0;
 const WORDS: f64 = 0.06;
 
-/// A near pair whose query is known with its weak bits.
+/// A near pair with the weak bits of its query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SamplePair {
     /// The weak bits of the query.
     pub(crate) order: WeakOrder,
-    /// In which bits the other differs.
+    /// The bits in which the other fingerprint differs.
     pub(crate) flips: u64,
 }
 
-/// How much there is to do, for choosing the number of leading bits.
+/// Amount of work, for choosing the number of leading bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) queries: u64,
     pub(crate) stored: u64,
-    /// How often the whole range of fingerprints passes by: the number of sorted runs.
+    /// Number of passes over the range of fingerprints: the number of sorted runs.
     pub(crate) passes: u64,
 }
 
-/// What was learnt: see the module header.
+/// The learned model; see the module header.
 #[derive(Clone, Debug)]
 pub(crate) struct WeakModel {
     leading: u32,
     most: usize,
     odds: [f32; WEAKEST],
     sizes: [f32; MOST_FLIPS + 1],
-    /// A set at least this likely is looked at.
+    /// Minimum likelihood of a probed set.
     limit: f32,
-    looks: f64,
+    probes: f64,
 }
 
 impl WeakModel {
-    /// Learns from pairs, of which those of equal fingerprints and those beyond the bound are left
-    /// out. `None` when that leaves fewer than [`FEWEST_PAIRS`] or the recall cannot be reached.
+    /// Learns from pairs, without those of equal fingerprints and those beyond the bound. `None` if
+    /// fewer than [`FEWEST_PAIRS`] remain or the recall cannot be reached.
     pub(crate) fn learn(
         pairs: &[SamplePair],
         bound: MaxDistance,
@@ -87,33 +85,33 @@ impl WeakModel {
         if within.len() < FEWEST_PAIRS {
             return None;
         }
-        // Pairs of one query stand together: halves are of different queries, but for one.
+        // Pairs of one query are adjacent, so the halves share at most one query.
         let (one, other) = within.split_at(within.len() / 2);
         let odds = odds_by_rank(one);
         let models = LEADING.filter_map(|leading| {
             let most = (bound.bits() as usize).min(MOST_FLIPS).min(leading as usize);
             let mut model =
-                Self { leading, most, odds, sizes: [0.0; MOST_FLIPS + 1], limit: 0.0, looks: 0.0 };
+                Self { leading, most, odds, sizes: [0.0; MOST_FLIPS + 1], limit: 0.0, probes: 0.0 };
             model.sizes = model.factors(one);
             model.limit = model.limit(other, recall)?;
-            model.looks = model.mean_probes(other);
+            model.probes = model.mean_probes(other);
             Some(model)
         });
         models.min_by(|a, b| a.nanoseconds(load).total_cmp(&b.nanoseconds(load)))
     }
 
-    /// The predicted time for one thread.
+    /// Predicted time on one thread.
     pub(crate) fn nanoseconds(&self, load: Load) -> f64 {
         let (queries, stored, passes) =
             (load.queries as f64, load.stored as f64, load.passes.max(1) as f64);
-        let looks = queries * self.looks;
+        let probes = queries * self.probes;
         let buckets = (1u64 << self.leading) as f64;
-        looks * (MAKE + READ * passes)
+        probes * (MAKE + READ * passes)
             + passes * buckets * BUCKET
-            + stored * (STORED + looks / buckets * WORDS)
+            + stored * (STORED + probes / buckets * WORDS)
     }
 
-    /// The leading weak bits of a query: odds falling, and the bit of the prefix.
+    /// The leading weak bits of a query: descending odds, and the bit of the prefix.
     #[inline(always)]
     fn rank(
         &self,
@@ -134,14 +132,14 @@ impl WeakModel {
         count
     }
 
-    /// The weight of all sets together.
+    /// The weight of all sets.
     #[inline(always)]
     fn total(&self, odds: &[f32]) -> f32 {
         let by_size = symmetric(odds, self.most);
         by_size.iter().zip(&self.sizes).map(|(sets, factor)| sets * factor).sum()
     }
 
-    /// For each number of flips: pairs seen with so many, over sets expected without a factor.
+    /// For each number of flips: observed pairs divided by the sets expected without a factor.
     fn factors(&self, pairs: &[SamplePair]) -> [f32; MOST_FLIPS + 1] {
         let mut seen = [0f64; MOST_FLIPS + 1];
         let mut expected = [0f64; MOST_FLIPS + 1];
@@ -157,7 +155,7 @@ impl WeakModel {
         let mut factors = [0f32; MOST_FLIPS + 1];
         for size in 0..=self.most {
             let ratio = seen[size].max(0.5) / expected[size].max(1e-9);
-            // A larger set is never to weigh more than a part of it.
+            // A larger set must never weigh more than a subset of it.
             factors[size] =
                 if size == 0 { 1.0 } else { (ratio * expected[0] / seen[0].max(0.5)) as f32 };
             if size > 0 {
@@ -167,8 +165,8 @@ impl WeakModel {
         factors
     }
 
-    /// The likelihood that the asked share of the pairs reaches, and a little more of them than
-    /// asked, since the sample is one of many.
+    /// The likelihood that the requested share of the pairs reaches, with a margin because of the
+    /// sample.
     fn limit(&self, pairs: &[SamplePair], recall: Recall) -> Option<f32> {
         let (mut odds, mut bits) = ([0.0; WEAKEST], [0; WEAKEST]);
         let mut likelihoods: Vec<f32> = pairs
@@ -200,7 +198,7 @@ impl WeakModel {
         flips.len() as f64 / counted.len().max(1) as f64
     }
 
-    /// Appends every set that is at least as likely as the limit; the empty one in any case.
+    /// Appends every set with at least the minimum likelihood, and always the empty one.
     pub(crate) fn flips_of(&self, order: &WeakOrder, flips: &mut Vec<u32>) {
         let (mut odds, mut bits) = ([0.0; WEAKEST], [0; WEAKEST]);
         let count = self.rank(order, &mut odds, &mut bits);
@@ -210,7 +208,7 @@ impl WeakModel {
         self.extend(&odds[..count], &bits, empty, least, flips);
     }
 
-    /// Odds fall, so the first bit that makes a set too unlikely is the last to be tried.
+    /// Odds descend, so the first bit that makes a set too unlikely ends the search.
     fn extend(
         &self,
         odds: &[f32],
@@ -235,7 +233,7 @@ impl WeakModel {
     }
 }
 
-/// A set of flips, and where it may be extended.
+/// A set of flips, and the position where it may be extended.
 #[derive(Clone, Copy)]
 struct Set {
     flips: u32,
@@ -244,7 +242,7 @@ struct Set {
     next: usize,
 }
 
-/// The flips of a batch whose weak bits are known.
+/// The flips of a batch with known weak bits.
 pub(crate) struct WeakFlips<'a> {
     pub(crate) model: &'a WeakModel,
     /// The weak bits of each query.
@@ -261,7 +259,7 @@ impl Flips for WeakFlips<'_> {
     }
 }
 
-/// The sums over all sets of each size of the product of their odds.
+/// For each size, the sum over all sets of the product of their odds.
 #[inline(always)]
 fn symmetric(odds: &[f32], most: usize) -> [f32; MOST_FLIPS + 1] {
     let mut by_size = [0f32; MOST_FLIPS + 1];
@@ -274,7 +272,7 @@ fn symmetric(odds: &[f32], most: usize) -> [f32; MOST_FLIPS + 1] {
     by_size
 }
 
-/// How often each rank was flipped, falling and at most even.
+/// How often each rank was flipped; descending, at most even odds.
 fn odds_by_rank(pairs: &[SamplePair]) -> [f32; WEAKEST] {
     let mut flipped = [0f64; WEAKEST];
     for pair in pairs {
@@ -282,7 +280,7 @@ fn odds_by_rank(pairs: &[SamplePair]) -> [f32; WEAKEST] {
             *flipped += (pair.flips.checked_shr(position.into()).unwrap_or(0) & 1) as f64;
         }
     }
-    // Neighbours that rise are pooled, until all falls.
+    // Pools ascending neighbours until the sequence descends.
     let mut pools: Vec<(f64, f64)> = Vec::new();
     for count in flipped {
         let mut pool = (count + 0.5, pairs.len() as f64 + 1.0);
@@ -312,14 +310,14 @@ mod tests {
 
     use super::*;
 
-    /// Noise that is the same each time.
+    /// Deterministic noise.
     fn noise(state: &mut u64) -> u64 {
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (*state ^ (*state >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed ^ (mixed >> 29)
     }
 
-    /// Pairs whose flips fall off with the rank: rank `r` is flipped one time in `8 + r * r / 2`.
+    /// Pairs whose flips become rarer with the rank: rank `r` is flipped once in `8 + r * r / 2`.
     fn pairs(count: usize, seed: u64) -> Vec<SamplePair> {
         let mut state = seed;
         let mut pairs = Vec::new();
@@ -345,28 +343,28 @@ mod tests {
     }
 
     #[test]
-    fn the_asked_share_of_other_pairs_is_found_with_few_probes() {
+    fn the_requested_share_of_other_pairs_is_found_with_few_probes() {
         for asked in [0.8, 0.95, 0.98] {
             let recall = Recall::new(asked).unwrap();
             let model = WeakModel::learn(&pairs(8000, 1), three(), recall, LOAD).unwrap();
             let mut found = 0;
-            let mut looks = 0;
+            let mut probes = 0;
             let others = pairs(8000, 2);
             for pair in &others {
                 let mut flips = Vec::new();
                 model.flips_of(&pair.order, &mut flips);
-                looks += flips.len();
+                probes += flips.len();
                 found +=
                     usize::from(flips.contains(&((pair.flips >> (64 - model.leading)) as u32)));
             }
             let share = found as f64 / others.len() as f64;
             assert!(share >= asked - 0.005, "{share} of {asked}");
-            assert!(looks < 60 * others.len(), "{looks}");
+            assert!(probes < 60 * others.len(), "{probes}");
         }
     }
 
     #[test]
-    fn too_few_pairs_and_flips_of_strong_bits_teach_nothing() {
+    fn too_few_pairs_and_flips_of_strong_bits_are_refused() {
         let recall = Recall::new(0.9).unwrap();
         assert!(WeakModel::learn(&pairs(100, 1), three(), recall, LOAD).is_none());
         let strong: Vec<SamplePair> = (0..1000)
