@@ -1,8 +1,8 @@
-//! Pages made to collide: one fingerprint, one bucket, similar addresses.
+//! Pages made to collide: equal fingerprints, equal buckets, similar addresses.
 //!
-//! The recipe's hash is public, so whoever wants a page with a chosen fingerprint can make one. What
-//! that may cost is time: the last thousand of many such pages must not take much longer than
-//! the first. What it may not do is bring pages together whose texts differ.
+//! The recipe's hash is public, so anybody can make a page with a chosen fingerprint. That may only cost time: the
+//! last thousand of many such pages must not take much longer than the first. It must never group pages with
+//! different texts.
 
 use crate::Attack;
 use crate::server::{Server, fingerprinter};
@@ -65,7 +65,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
 ];
 
 const PAGES: u64 = 20_000;
-/// Lines of one batch.
+/// Lines per batch.
 const BATCH: u64 = 1000;
 
 const fn mixed(number: u64) -> u64 {
@@ -90,16 +90,16 @@ fn line(recipe: &str, url: &str, fingerprint: u64, sketch: &str, content: u64) -
     )
 }
 
-/// Sends all pages in batches; how the slowest batch compares with the first.
+/// Sends all pages in batches; compares the slowest batch with the first.
 fn sent(server: &Server, each: impl Fn(u64) -> String) -> Result<String> {
     let (mut first, mut slowest) = (0.0, 0.0f64);
     for batch in 0..PAGES / BATCH {
         let body: String = (batch * BATCH..(batch + 1) * BATCH).map(&each).collect();
         let start = Instant::now();
-        let (status, told) =
+        let (status, answer) =
             server.post("/v1/pages/batch", "application/x-ndjson", body.as_bytes())?;
-        let told = String::from_utf8_lossy(&told);
-        ensure!(status == 200 && !told.contains("\"error\""), "{status} {told:.300}");
+        let answer = String::from_utf8_lossy(&answer);
+        ensure!(status == 200 && !answer.contains("\"error\""), "{status} {answer:.300}");
         let took = start.elapsed().as_secs_f64();
         if batch == 0 {
             first = took;
@@ -128,14 +128,14 @@ fn one_content(server: &Server) -> Result<String> {
     sent(server, |n| line(&recipe, &url(n), 0x0123_4567_89ab_cdef, &sketch(1), 7))
 }
 
-/// The upper half of the bits is the same, the lower one random: more than six bits apart.
+/// The upper half of the bits is equal, the lower half random: more than six bits apart.
 fn one_bucket(server: &Server) -> Result<String> {
     let recipe = recipe()?;
     let bits = |n: u64| 0xaaaa_5555_0000_0000 | (mixed(n) & 0xffff_ffff);
     sent(server, |n| line(&recipe, &url(n), bits(n), &sketch(n), n))
 }
 
-/// Neighbours differ in one bit and a few of the sketch's.
+/// Neighbours differ in one bit of the fingerprint and a few of the sketch.
 fn chain(server: &Server) -> Result<String> {
     let recipe = recipe()?;
     let bits = |n: u64| (0..n % 4096).fold(0u64, |all, step| all ^ 1 << (mixed(step) % 64));
@@ -162,13 +162,13 @@ fn redirects(server: &Server) -> Result<String> {
     sent(server, each)
 }
 
-/// Adds words to a text until its fingerprint is within three bits of another's.
+/// Adds words to a text until its fingerprint is within three bits of the victim's.
 fn forge(by: &mut Fingerprinter, text: &str, victim: u64) -> Result<(String, u32)> {
     let mut forged = text.to_owned();
     let mut far = |text: &str| -> Result<(u32, i64)> {
         let comparable = by.text(text)?.comparable.context("no fingerprint")?;
         let sums = *comparable.sums.as_array();
-        // How far the wrong bits are from being right.
+        // How far each wrong bit is from the wanted value.
         let wrong = (0..64).map(|bit| {
             let wanted = victim >> bit & 1 == 1;
             if (sums[bit] > 0) == wanted { 0 } else { sums[bit].abs() + 1 }
@@ -199,8 +199,11 @@ fn forged(server: &Server) -> Result<String> {
     let page = |url: &str, text: &str| format!("{{\"url\":\"{url}\",\"text\":\"{text}\"}}");
     let ask = |body: String| server.post("/v1/pages", "application/json", body.as_bytes());
     ask(page("http://victim/", &honest))?;
-    let (status, told) = ask(page("http://forger/", &forged))?;
-    let told = String::from_utf8_lossy(&told);
-    ensure!(status == 200 && told.contains("\"verdict\":\"new\""), "the forgery was taken: {told}");
+    let (status, answer) = ask(page("http://forger/", &forged))?;
+    let answer = String::from_utf8_lossy(&answer);
+    ensure!(
+        status == 200 && answer.contains("\"verdict\":\"new\""),
+        "the forgery was taken: {answer}"
+    );
     Ok(format!("200; {distance} bits apart, yet a page of its own"))
 }

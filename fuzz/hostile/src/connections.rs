@@ -1,7 +1,7 @@
-//! Attacks with connections and bytes: many, slow, idle, endless, packed.
+//! Attacks with connections and bytes: many, slow, idle, endless, compressed.
 //!
-//! Each is over when the service has refused or cut off the attacker. A service that waits for ever,
-//! or takes in what it should not, fails the run.
+//! Each ends when the service has refused or disconnected the attacker. A service that waits for ever, or accepts
+//! what it should not, fails the run.
 
 use crate::Attack;
 use crate::server::{Server, answer};
@@ -96,7 +96,8 @@ const FETCH: &[(&str, &str)] = &[
     ("HAPAX_FETCH__SECONDS", "5"),
 ];
 
-/// Opens many, writes a byte to each now and then, and waits until the service has cut all off.
+/// Opens many connections, writes a byte to each now and then, and waits until the service has
+/// closed all.
 fn drip(server: &Server, count: usize, first: &[u8]) -> Result<String> {
     let mut open: Vec<TcpStream> = Vec::new();
     for _ in 0..count {
@@ -128,7 +129,7 @@ fn slow_bodies(server: &Server) -> Result<String> {
     drip(server, 900, head)
 }
 
-/// A new honest connection gets in when the idle ones before it are cut off.
+/// A new honest connection is accepted when the idle ones before it are closed.
 fn idle(server: &Server) -> Result<String> {
     let mut open = Vec::new();
     let mut refused = 0;
@@ -149,7 +150,7 @@ fn idle(server: &Server) -> Result<String> {
     Ok(format!("{refused} refused by the system; a new client waits {waited:.1} s"))
 }
 
-/// Sends `piece` until asked to stop; the status that comes back.
+/// Sends `piece` up to `times` times; returns the status of the answer.
 fn flood(server: &Server, first: &[u8], piece: &[u8], times: usize) -> Result<u16> {
     let mut stream = server.connect()?;
     stream.write_all(first)?;
@@ -218,7 +219,7 @@ fn deep(server: &Server) -> Result<String> {
     Ok(worst)
 }
 
-/// A server that answers every request with what `write` writes.
+/// A server that answers every request with the output of `write`.
 fn answering(write: impl Fn(TcpStream) + Send + 'static) -> Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").context("no port")?;
     let port = listener.local_addr()?.port();
@@ -227,7 +228,7 @@ fn answering(write: impl Fn(TcpStream) + Send + 'static) -> Result<u16> {
             let mut request = [0; 4096];
             let mut stream = stream;
             let read = stream.read(&mut request).unwrap_or(0);
-            // Everything may be fetched.
+            // Allows fetching everything.
             if request[..read].starts_with(b"GET /robots.txt") {
                 let _ = stream.write_all(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n");
                 continue;
@@ -240,9 +241,9 @@ fn answering(write: impl Fn(TcpStream) + Send + 'static) -> Result<u16> {
 
 fn fetch(server: &Server, port: u16) -> Result<String> {
     let body = format!("{{\"url\":\"http://127.0.0.1:{port}/page\"}}");
-    let (status, told) = server.post("/v1/fetch", "application/json", body.as_bytes())?;
-    let told = String::from_utf8_lossy(&told).into_owned();
-    ensure!([413, 422, 502, 504].contains(&status), "answered {status}: {told}");
+    let (status, answer) = server.post("/v1/fetch", "application/json", body.as_bytes())?;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    ensure!([413, 422, 502, 504].contains(&status), "answered {status}: {answer}");
     Ok(status.to_string())
 }
 

@@ -1,9 +1,9 @@
-//! Attacks the running service and measures each attack's duration and memory, and how long an honest client waits.
+//! Attacks the running service, and measures each attack's duration and memory, and the latency of an honest client.
 //!
-//! Every attack has a service of its own. It passes when the service answers as it should, is well afterwards,
-//! stays within the allowed memory, and stops in time. The table is for `docs/internals/testing.md`. [`connections`]
-//! attacks with connections and bytes, [`pages`] with pages that are hard to read, [`collisions`] with colliding
-//! pages, [`readers`] with clients that delay others.
+//! Every attack gets its own service. It passes if the service answers correctly, is healthy afterwards, stays within
+//! the allowed memory, and stops in time. The table is for `docs/internals/testing.md`. [`connections`] attacks with
+//! connections and bytes, [`pages`] with pages that are hard to read, [`collisions`] with colliding pages,
+//! [`readers`] with clients that delay others.
 #![expect(clippy::print_stdout, reason = "a program that prints its table")]
 
 mod collisions;
@@ -28,29 +28,26 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// All attacks, or those whose name has a word in it
-    Run {
-        /// The word
-        word: Option<String>,
-    },
-    /// The service
+    /// All attacks, or those with a word in their name
+    Run { word: Option<String> },
+    /// The service's process
     #[command(hide = true)]
     Serve { folder: PathBuf },
 }
 
-/// The longest the service may take to stop, whatever its clients do: two seconds until it cuts off those that do
-/// nothing, and what is written last.
+/// Maximum time the service may take to stop, whatever its clients do: two seconds until it
+/// disconnects inactive ones, plus final writes.
 const STOP: Duration = Duration::from_secs(5);
 
-/// An attack: what it is called, under which settings, with what memory at most, and what it does.
+/// An attack: its name, settings, memory limit, and code.
 #[derive(Clone)]
 struct Attack {
     name: &'static str,
     settings: &'static [(&'static str, &'static str)],
     megabytes: u64,
-    /// The most that 99 of 100 honest requests may wait.
+    /// Maximum latency of 99 % of honest requests.
     p99: Duration,
-    /// Says what came of it.
+    /// Returns a description of the outcome.
     run: fn(&Server) -> Result<String>,
 }
 
@@ -82,7 +79,7 @@ fn one(attack: &Attack) -> Result<()> {
     let (came, took, mut waits) =
         std::thread::scope(|scope| -> Result<(String, Duration, Vec<Duration>)> {
             let honest = scope.spawn(|| server::honest(&server, &stop));
-            // It shall be connected before the attack.
+            // The honest client should be connected before the attack.
             std::thread::sleep(Duration::from_millis(200));
             let start = Instant::now();
             let came = (attack.run)(&server);

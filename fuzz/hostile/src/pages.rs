@@ -1,98 +1,98 @@
-//! Pages that are hard to read: 16 MB each, the most a request may have, built against some step.
+//! Pages that are hard to read: 16 MB each, the maximum of a request, each targeting one step.
 //!
-//! Guarantees that each is read in linear time, or refused. Does not cover pages made to match others: `collisions` does.
-//! A page that costs more than linear time would not come back before the time a request may take.
+//! Checks that each is read in linear time, or refused: a page that takes more than linear time would exceed the time
+//! limit of a request. Does not cover pages made to match others: see `collisions`.
 
 use crate::Attack;
 use crate::server::Server;
 use anyhow::{Result, ensure};
 use std::time::{Duration, Instant};
 
-/// What a page of 16 MB may need: its bytes, its JSON, its text, its folded words, its features.
-const ROOM: u64 = 512;
+/// Allowed memory in MB for a page of 16 MB: its bytes, JSON, text, folded words, and features.
+const MEMORY: u64 = 512;
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {
         name: "HTML: 16 MB of tags that never end",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: tags,
     },
     Attack {
         name: "HTML: 16 MB of nesting",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: nesting,
     },
     Attack {
         name: "HTML: 16 MB of attributes",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: attributes,
     },
     Attack {
         name: "HTML: 16 MB of entities",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: entities,
     },
     Attack {
         name: "HTML: 16 MB of addresses",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: addresses,
     },
     Attack {
         name: "Unicode: one word of 16 MB",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: one_word,
     },
     Attack {
         name: "Unicode: 16 MB of marks on one letter",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: marks,
     },
     Attack {
         name: "Unicode: letters that fold into eighteen",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: folding,
     },
     Attack {
         name: "Unicode: 16 MB of Thai without a space",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: thai,
     },
     Attack {
         name: "Unicode: 16 MB of Chinese without a space",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: chinese,
     },
     Attack {
         name: "Unicode: 16 MB of emoji joined to one",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: emoji,
     },
     Attack {
         name: "16 MB of different short words",
         settings: &[],
-        megabytes: ROOM,
+        megabytes: MEMORY,
         p99: Duration::MAX,
         run: words,
     },
@@ -100,7 +100,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
 
 const MOST: usize = 15_500_000;
 
-/// Sends pages of a repeated piece; the slowest, and how it was answered.
+/// Sends pages of a repeated piece; returns the slowest time, with its answer.
 fn repeated(server: &Server, field: &str, pieces: &[&str]) -> Result<String> {
     let mut worst = (Duration::ZERO, "");
     for piece in pieces {
@@ -109,8 +109,8 @@ fn repeated(server: &Server, field: &str, pieces: &[&str]) -> Result<String> {
         let body = escaped.repeat(MOST / escaped.len());
         let body = format!("{{\"url\":\"http://a/\",\"{field}\":\"{body}\"}}");
         let start = Instant::now();
-        let (status, told) = server.post("/v1/check", "application/json", body.as_bytes())?;
-        ensure!(status == 200, "{piece:?}: {status} {}", String::from_utf8_lossy(&told));
+        let (status, answer) = server.post("/v1/check", "application/json", body.as_bytes())?;
+        ensure!(status == 200, "{piece:?}: {status} {}", String::from_utf8_lossy(&answer));
         worst = worst.max((start.elapsed(), piece));
     }
     Ok(format!("200; {} page(s), the slowest {:.1} s", pieces.len(), worst.0.as_secs_f64()))

@@ -1,8 +1,8 @@
-//! Attacks that keep others from being served: pages that grow when they are read, bodies that are held open,
-//! connections that do nothing.
+//! Attacks that keep others from being served: pages that grow when they are read, bodies that are never finished,
+//! idle connections.
 //!
-//! Each must leave an honest client with short waits, and the service with little memory. They run under the default
-//! settings. Those that hold connections keep them while the service is asked to stop.
+//! Each must leave an honest client with short latencies, and the service with little memory, under the default
+//! settings. Attacks that hold connections keep them while the service is asked to stop.
 
 use crate::Attack;
 use crate::server::Server;
@@ -120,7 +120,7 @@ fn slow(server: &Server) -> Result<String> {
         });
     }
     let left = open.len();
-    // As many again, which have just begun when the service is asked to stop.
+    // As many again, which start just before the service is asked to stop.
     for _ in 0..540 {
         let mut stream = server.connect()?;
         stream.write_all(head(100_000).as_bytes())?;
@@ -130,7 +130,7 @@ fn slow(server: &Server) -> Result<String> {
     Ok(format!("{left} of 540 are left after {:.0} s", start.elapsed().as_secs_f64()))
 }
 
-/// A new honest connection gets in at once.
+/// A new honest connection is accepted at once.
 fn idle(server: &Server) -> Result<String> {
     let connect = || TcpStream::connect_timeout(&server.address, Duration::from_secs(5));
     let open = (0..1100).map(|_| connect()).collect::<Result<Vec<_>, _>>().context("refused")?;
@@ -142,7 +142,7 @@ fn idle(server: &Server) -> Result<String> {
     Ok(format!("a new client waits {} ms", waited.as_millis()))
 }
 
-/// Events that all buffers between the service and a client cannot hold.
+/// More events than all buffers between the service and a client can hold.
 const EVENTS: usize = 6000;
 
 fn deaf(server: &Server) -> Result<String> {

@@ -1,7 +1,7 @@
-//! The service in a process of its own, whose memory can be read, and a client that sees every byte.
+//! The service in its own process with readable memory, and a low-level client.
 //!
-//! The honest client keeps one connection and asks again and again; what it waits while others
-//! attack is what an attack costs everybody else.
+//! The honest client keeps one connection and sends requests continuously; its latency during an attack is the cost
+//! of the attack to others.
 
 use anyhow::{Context, Result, bail, ensure};
 use hapax::fingerprint::{Fingerprinter, Recipe};
@@ -18,7 +18,7 @@ pub(crate) fn fingerprinter() -> Result<Fingerprinter> {
     Ok(Fingerprinter::new(Recipe::built_in("web-2")?, None)?)
 }
 
-/// What the child process does. Settings come by environment.
+/// The main function of the child process, with settings from the environment.
 pub(crate) fn serve(folder: &Path) -> Result<()> {
     hapax_server::pools::start_again();
     let by = fingerprinter()?;
@@ -37,7 +37,7 @@ pub(crate) fn serve(folder: &Path) -> Result<()> {
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
-    /// Connections that an attack leaves open, so that the service has them when it is asked to stop.
+    /// Connections that an attack leaves open, so that the service has them when it stops.
     left_open: Mutex<Vec<TcpStream>>,
     _folder: tempfile::TempDir,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start(settings: &[(&str, &str)]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        // Another build of this program, to compare with.
+        // Another build of this program, for comparisons.
         let program = std::env::var_os("ATTACKED_PROGRAM").map(PathBuf::from);
         let mut command = Command::new(program.map_or_else(std::env::current_exe, Ok)?);
         command.arg("serve").arg(folder.path().join("store")).stdout(Stdio::piped());
@@ -63,12 +63,12 @@ impl Server {
         Some(line.trim_start_matches(':').trim().trim_end_matches(" kB").parse::<u64>().ok()? >> 10)
     }
 
-    /// The most memory it has had, in megabytes.
+    /// Peak memory in megabytes.
     pub(crate) fn peak(&self) -> Option<u64> {
         self.status("VmHWM")
     }
 
-    /// The memory it has now, in megabytes.
+    /// Current memory in megabytes.
     pub(crate) fn resident(&self) -> Option<u64> {
         self.status("VmRSS")
     }
@@ -81,7 +81,7 @@ impl Server {
         Ok(stream)
     }
 
-    /// Sends a body and gives the status of the answer, with the answer.
+    /// Sends a body; returns the status and the whole answer.
     pub(crate) fn post(&self, path: &str, kind: &str, body: &[u8]) -> Result<(u16, Vec<u8>)> {
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\n\
@@ -92,7 +92,7 @@ impl Server {
         stream.write_all(head.as_bytes())?;
         let mut sender = stream.try_clone()?;
         std::thread::scope(|scope| {
-            // It may answer, and stop listening, before everything is sent.
+            // The service may answer, and stop reading, before everything is sent.
             scope.spawn(move || sender.write_all(body));
             answer(&mut stream)
         })
@@ -103,7 +103,7 @@ impl Server {
         self.left_open.lock().unwrap_or_else(PoisonError::into_inner).extend(connections);
     }
 
-    /// Asks the service to stop, as an operator would, and waits until it has; how long that took.
+    /// Sends SIGTERM and waits until the service has stopped; returns the duration.
     pub(crate) fn stop(mut self) -> Result<Duration> {
         let start = Instant::now();
         let asked = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status()?;
@@ -132,16 +132,17 @@ impl Drop for Server {
     }
 }
 
-/// The status of an answer, and all of it; the connection ends with it. Zero for none.
+/// The status of an answer, and the whole answer, up to the end of the connection; status 0 for
+/// none.
 pub(crate) fn answer(stream: &mut TcpStream) -> Result<(u16, Vec<u8>)> {
     let mut bytes = Vec::new();
-    // A connection that is reset after the answer has answered.
+    // A connection may be reset after a complete answer.
     let _ = stream.read_to_end(&mut bytes);
     let status = bytes.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
     Ok((status.unwrap_or(0), bytes))
 }
 
-/// An honest client on a connection of its own: asks again and again, and remembers its waits.
+/// An honest client on its own connection: sends requests continuously and records latencies.
 pub(crate) fn honest(
     server: &Server,
     stop: &std::sync::atomic::AtomicBool,
@@ -167,7 +168,7 @@ pub(crate) fn honest(
     Ok(waits)
 }
 
-/// Whether an honest question was answered; else there was no room.
+/// Returns whether an honest request was answered; `false` if the service is overloaded.
 fn ask_once(stream: &mut BufReader<TcpStream>, ask: &str) -> Result<bool> {
     stream.get_mut().write_all(ask.as_bytes())?;
     let (mut line, mut length) = (String::new(), 0);

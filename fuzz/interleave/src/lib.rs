@@ -1,9 +1,9 @@
-//! Runs code with locks under a scheduler that tries many orders of its threads.
+//! Runs code with locks under a scheduler that tries many interleavings of its threads.
 //!
-//! The source of the group commit (`crates/hapax-store/src/commit.rs`) is used as it is, with its locks exchanged:
+//! Uses the source of the group commit (`crates/hapax-store/src/commit.rs`) with its locks replaced:
 //! [shuttle](https://docs.rs/shuttle) chooses the next thread at every lock and wait, finds deadlocks and lost
-//! wake-ups, and repeats a failing order. All orders of two threads are tried, and many thousand random ones of
-//! more. Not covered: weaker memory orders, which the code does not use, and a commit that panics.
+//! wake-ups, and repeats a failing order. Tries all orders of two threads, and many thousand random ones of more. Not
+//! covered: weaker memory orders, which the code does not use, and a commit that panics.
 
 #[cfg(test)]
 mod queue {
@@ -15,14 +15,14 @@ mod queue {
     use shuttle::sync::{Arc, Mutex};
     use shuttle::thread;
 
-    /// What is on the disk: the jobs, in the order in which they were committed.
+    /// The committed jobs, in commit order.
     #[derive(Default)]
     struct Disk {
         jobs: Vec<(u32, u32)>,
         commits: u32,
     }
 
-    /// Threads that each submit jobs and look, after each answer, whether it is on the disk.
+    /// Each thread submits jobs and checks after each answer that the job is committed.
     fn every_job_is_answered_after_its_commit(threads: u32, jobs: u32) {
         let queue: Arc<Queue<(u32, u32), Option<usize>>> = Arc::new(Queue::new());
         let disk = Arc::new(Mutex::new(Disk::default()));

@@ -1,8 +1,8 @@
-//! What runs in a process of its own and may be killed: the library behind a pipe, or the service.
+//! The process that may be killed: the library behind a pipe, or the service.
 //!
-//! The library's child reads an operation a line, does it, and says how it went before it reads the
-//! next. Its disk may be ill: [`hapax_store::disk::Disk`] is asked before every access. At the first
-//! failure it says so and ends.
+//! The library's process reads one operation per line, executes it, and prints the result before it reads the next.
+//! Its disk may have a fault: [`hapax_store::disk::Disk`] is called before every access. At the first failure it
+//! prints it and ends.
 
 use crate::line::{observation, recipe, url};
 use crate::operation::Operation;
@@ -19,75 +19,75 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What is wrong with the disk.
+/// The fault of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Illness {
+pub(crate) enum DiskFault {
     None,
-    /// Writes are refused.
+    /// Refuses writes.
     Write,
-    /// Half of a write is done.
+    /// Executes half of a write.
     ShortWrite,
-    /// The file cannot grow, nor be written.
+    /// Refuses to grow or write the file.
     Full,
-    /// What was written may not have reached the disk.
+    /// Fails syncs, so data may not have reached the disk.
     Sync,
-    /// Everything takes a while, syncing most.
+    /// Delays every access, syncs most.
     Slow,
 }
 
-/// Falls ill at the n-th access that the illness is about, and stays so.
+/// A disk that fails from the n-th affected access on.
 #[derive(Debug)]
-struct Patient {
-    illness: Illness,
+struct FailingDisk {
+    fault: DiskFault,
     at: u64,
     seen: AtomicU64,
 }
 
-impl Disk for Patient {
+impl Disk for FailingDisk {
     fn permit(&self, _: &Path, access: Access) -> Permit {
-        let concerns = match self.illness {
-            Illness::None => false,
-            Illness::Write | Illness::ShortWrite => matches!(access, Access::Write(_)),
-            Illness::Full => matches!(access, Access::Write(_) | Access::Resize(_)),
-            Illness::Sync => access == Access::Sync,
-            Illness::Slow => {
+        let is_affected = match self.fault {
+            DiskFault::None => false,
+            DiskFault::Write | DiskFault::ShortWrite => matches!(access, Access::Write(_)),
+            DiskFault::Full => matches!(access, Access::Write(_) | Access::Resize(_)),
+            DiskFault::Sync => access == Access::Sync,
+            DiskFault::Slow => {
                 let micros = if access == Access::Sync { 3000 } else { 50 };
                 std::thread::sleep(Duration::from_micros(micros));
                 false
             }
         };
-        if !concerns || self.seen.fetch_add(1, Ordering::SeqCst) < self.at {
+        if !is_affected || self.seen.fetch_add(1, Ordering::SeqCst) < self.at {
             return Permit::Go;
         }
-        match (self.illness, access) {
-            (Illness::ShortWrite, Access::Write(bytes)) => {
+        match (self.fault, access) {
+            (DiskFault::ShortWrite, Access::Write(bytes)) => {
                 Permit::Short(bytes / 2, Error::from(ErrorKind::WriteZero))
             }
-            (Illness::Full, _) => Permit::Refuse(Error::from(ErrorKind::StorageFull)),
-            _ => Permit::Refuse(Error::other("the disk is ill")),
+            (DiskFault::Full, _) => Permit::Refuse(Error::from(ErrorKind::StorageFull)),
+            _ => Permit::Refuse(Error::other("the disk has a fault")),
         }
     }
 }
 
-/// The line that says a failure, before what failed.
+/// The start of a line that reports a failure.
 pub(crate) const FAILED: &str = "failed: ";
 
-fn said(decision: &Decision) -> String {
+fn text_of(decision: &Decision) -> String {
     verdict_name(decision.verdict.kind, decision.seen).to_owned()
 }
 
 fn answer(store: &Repository, operation: &Operation) -> Result<String, StoreError> {
     Ok(match *operation {
         Operation::Seen { page, place, fetched } => {
-            said(&store.observe(observation(page, place, fetched))?)
+            text_of(&store.observe(observation(page, place, fetched))?)
         }
         Operation::Batch { ref pages, fetched } => {
             let seen = pages.iter().map(|&(page, place)| observation(page, Some(place), fetched));
             let decided = store.observe_many(seen.collect())?;
-            decided.iter().map(said).collect::<Vec<_>>().join(" ")
+            decided.iter().map(text_of).collect::<Vec<_>>().join(" ")
         }
         Operation::Redirect { from, to, fetched } => {
-            said(&store.redirect(&url(from), &url(to), Some(fetched))?)
+            text_of(&store.redirect(&url(from), &url(to), Some(fetched))?)
         }
         Operation::Forget { page } => store.forget(&url(page))?.to_string(),
         Operation::Score { page, score } => {
@@ -97,12 +97,12 @@ fn answer(store: &Repository, operation: &Operation) -> Result<String, StoreErro
     })
 }
 
-/// The library behind a pipe.
-pub(crate) fn library(folder: &Path, illness: Illness, at: u64) -> Result<()> {
-    let disk = Arc::new(Patient { illness, at, seen: AtomicU64::new(0) });
+/// Runs the library behind a pipe.
+pub(crate) fn library(folder: &Path, fault: DiskFault, at: u64) -> Result<()> {
+    let disk = Arc::new(FailingDisk { fault, at, seen: AtomicU64::new(0) });
     let mut out = std::io::stdout().lock();
     let mut say = |text: String| -> Result<()> {
-        // In one piece: a line that is there is whole.
+        // Written at once, so that every received line is complete.
         out.write_all(format!("{text}\n").as_bytes())?;
         Ok(out.flush()?)
     };

@@ -1,10 +1,10 @@
 //! One life of the repository: a process, operations, and its end.
 //!
-//! A life ends by SIGKILL at any moment (before the first operation, between two, or inside one), by
-//! a disk that refuses, by a limit on the size of files, or as it should. What comes back is which
-//! operations were acknowledged, with their answers; the others may have happened or not.
+//! A life ends by SIGKILL at any time (before the first operation, between two, or during one), by a failing disk, by
+//! a limit on the size of files, or normally. Returns the acknowledged operations with their answers; the others may
+//! or may not have been executed.
 
-use crate::child::{FAILED, Illness};
+use crate::child::{DiskFault, FAILED};
 use crate::line::{comparable, hash, recipe, url};
 use crate::operation::{Operation, Random};
 use anyhow::{Context, Result, bail};
@@ -17,35 +17,35 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As it should.
+    /// Normally.
     Clean,
-    /// SIGKILL after so many answers.
+    /// SIGKILL after this many answers.
     Killed { answers: usize },
-    /// A disk that falls ill at an access.
-    Ill(Illness, u64),
-    /// Slow, then killed.
+    /// A disk fault from this access on.
+    DiskFault(DiskFault, u64),
+    /// A slow disk, then SIGKILL.
     Slow { answers: usize },
-    /// Files may grow by so many kilobytes.
+    /// Files may grow by this many kilobytes.
     Limited { kilobytes: u64 },
 }
 
-/// What became of the operations.
+/// The outcome of the operations.
 #[derive(Debug, Default)]
 pub(crate) struct Lived {
-    /// The answers of those that were acknowledged, in order.
+    /// The answers to acknowledged operations, in order.
     pub(crate) answers: Vec<String>,
-    /// What failed, if something did.
+    /// The first failure.
     pub(crate) failure: Option<String>,
 }
 
-/// This program again, for a life in which files may be limited.
+/// The command for a child process of this program, with a limit on files if there is one.
 fn command(words: &[&str], folder: &Path, end: End) -> Result<Command> {
     let own = std::env::current_exe().context("cannot find this program")?;
     let mut command = match end {
         End::Limited { kilobytes } => {
             let size = std::fs::metadata(folder.join("pages.redb"))?.len().div_ceil(1024);
             let mut command = Command::new("bash");
-            // Without the trap, the limit would be a signal and not an error.
+            // Without the trap, the limit would cause a signal instead of an error.
             let limit = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", size + kilobytes);
             command.args(["-c", &limit]).arg(own);
             command
@@ -63,7 +63,7 @@ fn end_by_kill(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
-/// A life of the library.
+/// Runs a life of the library.
 pub(crate) fn library(
     folder: &Path,
     operations: &[Operation],
@@ -72,14 +72,14 @@ pub(crate) fn library(
 ) -> Result<Lived> {
     let mut command = command(&["library"], folder, end)?;
     match end {
-        End::Ill(illness, at) => {
+        End::DiskFault(fault, at) => {
             command.args([
-                "--illness",
-                &format!("{illness:?}").to_lowercase().replace("shortwrite", "short-write"),
+                "--fault",
+                &format!("{fault:?}").to_lowercase().replace("shortwrite", "short-write"),
             ]);
             command.args(["--at", &at.to_string()]);
         }
-        End::Slow { .. } => drop(command.args(["--illness", "slow"])),
+        End::Slow { .. } => drop(command.args(["--fault", "slow"])),
         End::Clean | End::Killed { .. } | End::Limited { .. } => {}
     }
     let mut child = command.spawn().context("cannot start the library's process")?;
@@ -88,9 +88,10 @@ pub(crate) fn library(
         lines += &serde_json::to_string(operation)?;
         lines.push('\n');
     }
-    // All at once: the child is ahead of whoever listens, so that a kill hits work under way.
+    // Writes all operations at once: the child is ahead of this reader, so that a kill hits work in
+    // progress.
     let mut input = child.stdin.take().context("no input")?;
-    // A child that has ended already takes nothing.
+    // A child that has ended does not read.
     let _ = input.write_all(lines.as_bytes());
     let mut output = BufReader::new(child.stdout.take().context("no output")?);
     let mut lived = Lived::default();
@@ -110,7 +111,7 @@ pub(crate) fn library(
 }
 
 impl Lived {
-    /// Reads one line; false at the end, or where a line was cut short.
+    /// Reads one line; returns false at the end, or if a line is incomplete.
     fn take(&mut self, output: &mut impl BufRead) -> Result<bool> {
         let mut line = String::new();
         output.read_line(&mut line)?;
@@ -123,7 +124,7 @@ impl Lived {
     }
 }
 
-/// The same over HTTP. Batches are lines there, each an operation of its own.
+/// Splits operations for HTTP, where a batch consists of lines that are operations of their own.
 pub(crate) fn lines(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
     let each = |operation| match operation {
         Operation::Batch { pages, fetched } => pages
@@ -152,7 +153,7 @@ fn page(number: u32, place: Option<u32>, fetched: u64) -> Result<PageInput> {
     Ok(PageInput { url: url(number), signature, fetched, ..PageInput::default() })
 }
 
-/// Asks for what may be one operation or the lines of a batch; one answer each.
+/// Sends one operation or the lines of a batch; adds one answer each.
 fn ask(client: &Client, asked: &[Operation], answers: &mut Vec<String>) -> Result<(), ClientError> {
     let encoded = |operation: &Operation| match *operation {
         Operation::Seen { page: number, place, fetched } => page(number, place, fetched).ok(),
@@ -196,7 +197,7 @@ fn ask(client: &Client, asked: &[Operation], answers: &mut Vec<String>) -> Resul
     Ok(())
 }
 
-/// A life of the service.
+/// Runs a life of the service.
 pub(crate) fn service(
     folder: &Path,
     requests: &[Vec<Operation>],
@@ -218,13 +219,13 @@ pub(crate) fn service(
     let client = Client::new(&server, None, Duration::from_secs(60));
     let stop_at = match end {
         End::Killed { answers } | End::Slow { answers } => answers,
-        End::Clean | End::Ill(..) | End::Limited { .. } => usize::MAX,
+        End::Clean | End::DiskFault(..) | End::Limited { .. } => usize::MAX,
     };
     for (number, request) in requests.iter().enumerate() {
         let asked = if number < stop_at {
             ask(&client, request, &mut lived.answers)
         } else {
-            // The kill and the request race.
+            // The kill races with the request.
             let pause = Duration::from_micros(random.below(3000));
             let killer = std::thread::scope(|scope| {
                 let killed = scope.spawn(|| {
@@ -247,7 +248,7 @@ pub(crate) fn service(
     }
     match end {
         End::Clean => {
-            // SIGTERM, as an operator would.
+            // SIGTERM, as sent by an operator.
             let id = child.id().to_string();
             Command::new("kill").args(["-TERM", &id]).status().context("cannot send a signal")?;
             child.wait()?;

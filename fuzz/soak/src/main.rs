@@ -7,10 +7,9 @@
 //!     └──────► model  ◄── as many as were acknowledged, and then some ◄──┘
 //! ```
 //!
-//! An acknowledged operation must have happened with the model's answer. Those under way at the end of a process
-//! may have happened, in order and each whole. [`Repository::verify`] must find nothing. The seed decides
-//! operations and faults; where a kill hits is the system's choice, so a failure is repeated by running the seed
-//! again.
+//! An acknowledged operation must have happened with the model's answer. Those in progress at the end of a process
+//! may have happened, in order and each completely. [`Repository::verify`] must find nothing. The seed determines
+//! operations and faults, but not where a kill hits; so repeat a failure by running its seed again.
 #![expect(clippy::print_stdout, reason = "a program that says how far it has come")]
 
 mod child;
@@ -20,7 +19,7 @@ mod model;
 mod operation;
 
 use anyhow::{Context, Result, bail, ensure};
-use child::Illness;
+use child::DiskFault;
 use clap::{Args, Parser, Subcommand};
 use drive::{End, Lived};
 use hapax_store::Repository;
@@ -31,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A repository under faults, against a model.
+/// A repository under faults, compared with a model.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -40,31 +39,31 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Lives one after the other, until the time is over or so many are lived
+    /// Run lives in sequence, up to a time or a number
     Run(RunOptions),
-    /// The library behind a pipe
+    /// The library's process, behind a pipe
     #[command(hide = true)]
     Library {
         folder: PathBuf,
-        #[arg(long, value_enum, default_value_t = Illness::None)]
-        illness: Illness,
+        #[arg(long, value_enum, default_value_t = DiskFault::None)]
+        fault: DiskFault,
         #[arg(long, default_value_t = 0)]
         at: u64,
     },
-    /// The service
+    /// The service's process
     #[command(hide = true)]
     Service { folder: PathBuf },
 }
 
 #[derive(Args)]
 struct RunOptions {
-    /// Decides everything but the moment of a kill
+    /// Determines everything except the time of a kill
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Minutes
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
-    /// Lives, if they come to that before the time is over
+    /// Maximum number of lives
     #[arg(long, default_value_t = u64::MAX)]
     lives: u64,
 }
@@ -72,19 +71,19 @@ struct RunOptions {
 fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Run(options) => run(&options),
-        Command::Library { folder, illness, at } => child::library(&folder, illness, at),
+        Command::Library { folder, fault, at } => child::library(&folder, fault, at),
         Command::Service { folder } => child::service(&folder),
     }
 }
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// By kind: how many, and in how many the fault made something fail.
+    /// By kind: number of lives, and of those in which the fault caused a failure.
     lives: BTreeMap<&'static str, (u64, u64)>,
     acknowledged: u64,
-    /// Under way at the end of a life, and found to have happened.
+    /// Operations that were in progress at the end of a life and happened.
     happened: u64,
-    /// Under way, and found not to have happened.
+    /// Operations that were in progress and did not happen.
     lost: u64,
 }
 
@@ -95,8 +94,9 @@ fn chosen_end(script: &mut Script, operations: usize) -> End {
         0..9 => End::Killed { answers },
         9..11 => End::Slow { answers: answers.min(6) },
         11..16 => {
-            let illnesses = [Illness::Write, Illness::ShortWrite, Illness::Full, Illness::Sync];
-            End::Ill(illnesses[random.below(4) as usize], random.below(120))
+            let faults =
+                [DiskFault::Write, DiskFault::ShortWrite, DiskFault::Full, DiskFault::Sync];
+            End::DiskFault(faults[random.below(4) as usize], random.below(120))
         }
         16..18 => End::Limited { kilobytes: random.below(8) },
         _ => End::Clean,
@@ -112,15 +112,15 @@ fn run(options: &RunOptions) -> Result<()> {
     let mut counts = Counts::default();
     let start = Instant::now();
     let most = Duration::from_secs_f64(options.minutes * 60.0);
-    let mut told = 0;
+    let mut printed = 0;
     let mut life = 0;
     while life < options.lives && start.elapsed() < most {
         life += 1;
         let lived = one_life(&folder, &mut model, &mut script, &mut counts);
         lived.with_context(|| format!("seed {}, life {life}", options.seed))?;
         let minute = start.elapsed().as_secs() / 60;
-        if minute > told {
-            told = minute;
+        if minute > printed {
+            printed = minute;
             println!("minute {minute}: {life} lives, {} acknowledged", counts.acknowledged);
         }
     }
@@ -150,7 +150,8 @@ fn one_life(
     let count = 1 + script.random.below(40) as usize;
     let operations: Vec<Operation> = (0..count).map(|_| script.next()).collect();
     let end = chosen_end(script, count);
-    let over_http = !matches!(end, End::Ill(..) | End::Slow { .. }) && script.random.below(3) == 0;
+    let over_http =
+        !matches!(end, End::DiskFault(..) | End::Slow { .. }) && script.random.below(3) == 0;
     let (asked, lived): (Vec<Operation>, Lived) = if over_http {
         let requests = drive::lines(operations);
         let lived = drive::service(folder, &requests, end, &mut script.random)?;
@@ -182,15 +183,15 @@ const fn kind(end: End, over_http: bool) -> &'static str {
         (End::Clean, true) => "service, SIGTERM",
         (End::Killed { .. }, false) => "library, SIGKILL",
         (End::Killed { .. }, true) => "service, SIGKILL",
-        (End::Ill(Illness::Full, _), _) => "library, disk full",
-        (End::Ill(..), _) => "library, write or sync refused or cut short",
+        (End::DiskFault(DiskFault::Full, _), _) => "library, disk full",
+        (End::DiskFault(..), _) => "library, write or sync refused or cut short",
         (End::Slow { .. }, _) => "library, slow disk and SIGKILL",
         (End::Limited { .. }, false) => "library, file size limited",
         (End::Limited { .. }, true) => "service, file size limited",
     }
 }
 
-/// Finds out how many of the operations under way happened.
+/// Determines how many of the operations in progress happened.
 fn resolve(
     folder: &Path,
     model: &mut Model,
@@ -214,7 +215,7 @@ fn resolve(
     }
 }
 
-/// How every page stands in the repository, which must be sound.
+/// The status of every page in the repository, which must be intact.
 fn statuses(folder: &Path) -> Result<Vec<Status>> {
     let store = Repository::open(folder, Some(&recipe()?)).context("it does not open again")?;
     let found = store.verify()?;

@@ -1,8 +1,8 @@
-//! What the repository must say: the groups in memory, over pages whose likeness is known.
+//! The reference: groups in memory, over pages with known similarity.
 //!
-//! The rules of grouping are the engine's; what is modelled is everything the repository adds: which
-//! pages are known, by which number, with which facts. Numbers are given out in the same order, and
-//! a page that lost its place gets a new one when it comes back.
+//! Uses the engine's grouping rules; models what the repository adds: which pages are known, with which numbers and
+//! facts. Numbers are assigned in the same order, and a page that lost its number gets a new one when it is added
+//! again.
 
 use crate::line::{FAMILIES, MEMBERS, comparable, settings, url};
 use crate::operation::Operation;
@@ -17,14 +17,14 @@ use hapax_store::Seen;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-/// What is kept of a page.
+/// Data of a page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     page: u32,
     place: Option<u32>,
     score: Option<u32>,
     fetched: Option<u64>,
-    /// When its content was first seen, and in which place.
+    /// When its content was first seen, and at which position.
     first_seen: Option<u64>,
     recorded: Option<u64>,
 }
@@ -75,21 +75,21 @@ impl World for Pages {
     }
 }
 
-/// How a page stands: the addresses of its group with the winner first, and its facts.
+/// The status of a page: the addresses of its group with the winner first, and its facts.
 pub(crate) type Status = Option<(Vec<String>, Option<u32>, Option<u64>)>;
 
-/// The repository as it should be.
+/// The expected state of the repository.
 pub(crate) struct Model {
     groups: LiveGroups<MemoryState>,
     pages: Pages,
-    /// Numbers of pages that have one.
+    /// Numbers of the pages that have one.
     numbers: BTreeMap<u32, PageId>,
     next: u32,
     recorded: u64,
 }
 
-/// An answer as both sides can say it.
-fn said(verdict: &Verdict, seen: Seen) -> String {
+/// The answer in a form that both sides can produce.
+fn text_of(verdict: &Verdict, seen: Seen) -> String {
     verdict_name(verdict.kind, Some(seen)).to_owned()
 }
 
@@ -111,14 +111,14 @@ impl Model {
         number
     }
 
-    /// Who lost the place loses the number.
+    /// A page that was removed loses its number.
     fn sweep(&mut self) {
-        let Ok(gone) = self
+        let Ok(removed) = self
             .numbers
             .iter()
             .map(|(&page, &number)| Ok((page, number, self.groups.state().page(number)?)))
             .collect::<Result<Vec<_>, Infallible>>();
-        for (page, number, _) in gone.into_iter().filter(|(.., record)| record.is_none()) {
+        for (page, number, _) in removed.into_iter().filter(|(.., record)| record.is_none()) {
             self.numbers.remove(&page);
             self.pages.0.remove(&number);
         }
@@ -154,10 +154,10 @@ impl Model {
         (known.place, known.fetched) = (place, Some(fetched));
         let verdict = self.groups.seen(&self.pages, number, content)?;
         self.sweep();
-        Ok(said(&verdict, seen))
+        Ok(text_of(&verdict, seen))
     }
 
-    fn gone(&mut self, pages: Vec<u32>) -> Result<u64> {
+    fn forget(&mut self, pages: Vec<u32>) -> Result<u64> {
         let mut numbers: Vec<PageId> =
             pages.iter().filter_map(|page| self.numbers.get(page).copied()).collect();
         numbers.sort_unstable();
@@ -179,7 +179,7 @@ impl Model {
         Ok(there.len() as u64)
     }
 
-    /// Does what the repository was asked to do; what it should answer.
+    /// Applies an operation; returns the expected answer.
     pub(crate) fn apply(&mut self, operation: &Operation) -> Result<String> {
         match *operation {
             Operation::Seen { page, place, fetched } => self.seen(page, place, fetched),
@@ -196,10 +196,10 @@ impl Model {
                 let to = self.number(to);
                 let verdict = self.groups.redirects(&self.pages, from, to)?;
                 self.sweep();
-                // Redirects are called the same, known or not.
-                Ok(said(&verdict, Seen::First))
+                // All redirects are reported alike, whether the page was known or not.
+                Ok(text_of(&verdict, Seen::First))
             }
-            Operation::Forget { page } => Ok((self.gone(vec![page])? > 0).to_string()),
+            Operation::Forget { page } => Ok((self.forget(vec![page])? > 0).to_string()),
             Operation::Score { page, score } => {
                 let Some(&number) = self.numbers.get(&page) else { return Ok("false".into()) };
                 if let Some(known) = self.pages.0.get_mut(&number) {
@@ -211,12 +211,12 @@ impl Model {
             Operation::Expire { before } => {
                 let old = |known: &&Known| known.fetched.is_some_and(|fetched| fetched < before);
                 let pages = self.pages.0.values().filter(old).map(|known| known.page).collect();
-                Ok(self.gone(pages)?.to_string())
+                Ok(self.forget(pages)?.to_string())
             }
         }
     }
 
-    /// How every page stands, by its number on the line.
+    /// The status of every page, by its number on the line.
     pub(crate) fn statuses(&self) -> Result<Vec<Status>> {
         (0..FAMILIES * MEMBERS).map(|page| self.status(page)).collect()
     }

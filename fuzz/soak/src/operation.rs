@@ -1,7 +1,7 @@
-//! What is done to the repository, chosen by a number.
+//! Random operations on the repository.
 //!
-//! The clock of the pages is a random walk that now and then jumps years ahead or back; pages are
-//! seen with it, and expire by it.
+//! The clock of the pages is a random walk that sometimes jumps years ahead or back; it determines when pages are
+//! fetched and expire.
 
 use crate::line::{FAMILIES, MEMBERS, PLACES};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub(crate) enum Operation {
         place: Option<u32>,
         fetched: u64,
     },
-    /// One commit in the library; as many as the service likes over HTTP.
+    /// One commit in the library; any number of commits over HTTP.
     Batch {
         pages: Vec<(u32, u32)>,
         fetched: u64,
@@ -35,7 +35,7 @@ pub(crate) enum Operation {
     },
 }
 
-/// A stream of numbers; SplitMix64.
+/// A random number generator: SplitMix64.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 

@@ -1,9 +1,9 @@
-//! The soak, short: a fixed number of lives of two seeds.
+//! A short soak test: a fixed number of lives with two seeds.
 
 use std::process::Command;
 
 #[test]
-fn a_repository_that_is_killed_filled_and_slowed_down_is_as_the_model_says() {
+fn a_repository_under_faults_agrees_with_the_model() {
     for seed in ["1", "2"] {
         let output = Command::new(env!("CARGO_BIN_EXE_hapax-soak"))
             .args(["run", "--lives", "30", "--seed", seed])

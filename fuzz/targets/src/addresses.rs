@@ -1,7 +1,6 @@
 //! Addresses of pages: their keys, hosts and domains, and the rules that choose by them.
 //!
-//! Spellings of one page have one key, and whatever the addresses are, the rules put pages into
-//! one order: no two lists of rules give an order that contradicts itself.
+//! Spellings of one page have one key, and for any addresses the rules give a consistent total order.
 
 use crate::{Target, choice};
 use hapax::group::{PageFacts, Rules, Scope, ScopeFacts};
@@ -60,7 +59,7 @@ fn facts(line: &str, at: usize) -> PageFacts<'_> {
     }
 }
 
-/// Lines: each an address and the one it calls its own.
+/// Lines with an address and its canonical address.
 pub fn address(data: &[u8]) {
     let (first, bytes) = choice(data);
     let text = String::from_utf8_lossy(bytes);

@@ -1,8 +1,7 @@
-//! Corpora: WARC, JSONL and Parquet, packed or not, sound or not.
+//! Corpora: WARC, JSONL and Parquet, compressed or not, valid or damaged.
 //!
-//! Whatever the bytes, reading ends after a bounded amount of work and gives no more entries than
-//! there are bytes; bodies keep to their limits; and every document that is read can be written
-//! and comes back the same.
+//! For any bytes, reading ends after bounded work and gives at most as many entries as bytes; bodies stay within
+//! their limits; and every document that was read can be written and read back equal.
 
 use crate::damage::{self, damaged};
 use crate::{Target, choice, scratch};
@@ -94,7 +93,7 @@ fn options(format: Option<Format>, skip_bad: bool) -> ReadOptions {
     ReadOptions { format, skip_bad, limits, ..ReadOptions::default() }
 }
 
-/// The documents, and how many entries there were in all.
+/// The documents, and the number of all entries.
 fn documents(source: &Source) -> (Vec<Document<'static>>, usize) {
     let (mut documents, mut entries) = (Vec::new(), 0);
     for mut batch in source.batches() {
@@ -116,8 +115,8 @@ fn check(documents: &[Document<'_>]) {
     }
 }
 
-/// Writes documents and reads them again.
-fn come_back(documents: &[Document<'_>], name: &str) {
+/// Writes documents and reads them back.
+fn round_trip(documents: &[Document<'_>], name: &str) {
     let folder = scratch();
     let path = folder.path().join(name);
     let mut writer = write::create(&path, None).unwrap();
@@ -131,7 +130,7 @@ fn come_back(documents: &[Document<'_>], name: &str) {
     assert_eq!(again.len(), documents.len(), "documents written and not read again");
     for (old, new) in documents.iter().zip(&again) {
         let archive = name.ends_with("warc");
-        // A record of an archive is copied as it is; one that is made has an address of one line.
+        // Records of an archive are copied verbatim; generated ones have a one-line address.
         let same = |old: &str, new: &str| old == new || archive && one_line(old) == new;
         // A document without a name is named after its file.
         let kept = old.id.starts_with(NAME) || same(&old.id, &new.id);
@@ -147,7 +146,7 @@ fn come_back(documents: &[Document<'_>], name: &str) {
     }
 }
 
-/// What can stand in a line of a header, where nothing may begin another.
+/// A text for one line of a header, which must not start another line.
 fn one_line(text: &str) -> String {
     let sign = |sign: char| match sign.is_control() {
         true => format!("%{:02X}", sign as u32),
@@ -156,7 +155,7 @@ fn one_line(text: &str) -> String {
     text.chars().map(sign).collect::<String>().trim().to_owned()
 }
 
-fn packed(how: usize, bytes: &[u8]) -> Vec<u8> {
+fn compressed(how: usize, bytes: &[u8]) -> Vec<u8> {
     match how {
         1 => {
             let mut encoder =
@@ -174,18 +173,18 @@ fn read(bytes: Vec<u8>, format: Option<Format>, skip_bad: bool) -> Vec<Document<
     let source = Source::from_reader(NAME, Cursor::new(bytes), options(format, skip_bad));
     let (documents, entries) = documents(&source);
     check(&documents);
-    // Packed bytes may stand for many more, up to what may be unpacked.
+    // Compressed bytes may expand, up to the limit of decompression.
     assert!(entries <= most.max(4096) * 1100 + 2);
     documents
 }
 
-/// The first byte chooses packing, format and what is done about damage.
+/// The first byte chooses compression, format and handling of damage.
 pub fn warc(data: &[u8]) {
     let (first, bytes) = choice(data);
     let format = [None, Some(Format::Warc), Some(Format::Arc), Some(Format::Warc)][first / 4 % 4];
-    let whole = read(packed(first % 4, bytes), format, first & 16 == 0);
+    let whole = read(compressed(first % 4, bytes), format, first & 16 == 0);
     if first & 32 != 0 && !whole.is_empty() {
-        come_back(&whole, "again.warc");
+        round_trip(&whole, "again.warc");
     }
 }
 
@@ -216,7 +215,7 @@ fn warc_seeds() -> Vec<Vec<u8>> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut seeds = crate::chosen(10, &texts);
     seeds.extend(texts.iter().map(|text| [&[32 + 4], text.as_bytes()].concat()));
-    let body = packed(1, b"<p>packed inside");
+    let body = compressed(1, b"<p>packed inside");
     let mut block = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_vec();
     block.extend(&body);
     let head = format!(
@@ -227,16 +226,16 @@ fn warc_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The first byte chooses packing and what is done about damage.
+/// The first byte chooses compression and handling of damage.
 pub fn jsonl(data: &[u8]) {
     let (first, bytes) = choice(data);
     let format = if first & 4 == 0 { Some(Format::Jsonl) } else { None };
-    let documents = read(packed(first % 4, bytes), format, first & 8 == 0);
+    let documents = read(compressed(first % 4, bytes), format, first & 8 == 0);
     if first & 16 != 0 && !documents.is_empty() && format.is_some() {
-        come_back(&documents, "again.jsonl");
+        round_trip(&documents, "again.jsonl");
     }
     if first & 32 != 0 && !documents.is_empty() && format.is_some() {
-        come_back(&documents, "again.parquet");
+        round_trip(&documents, "again.parquet");
     }
 }
 
@@ -278,7 +277,7 @@ fn read_parquet(path: &Path, skip_bad: bool) -> Vec<Document<'static>> {
     documents(&source).0
 }
 
-/// The first byte chooses: the rest is a file, a footer, or changes to a sound file.
+/// The first byte chooses whether the rest is a file, a footer, or changes to a valid file.
 pub fn parquet(data: &[u8]) {
     let (first, rest) = choice(data);
     let bytes = match first % 3 {

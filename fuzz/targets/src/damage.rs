@@ -1,9 +1,9 @@
-//! Changes to a sound file: what a bad disk, a cut copy or ill will make of it.
+//! Changes to a valid file, like those of a bad disk, an incomplete copy or an attacker.
 //!
-//! Bytes are read as a list of changes, six each: which, where, what. So the fuzzer need not
-//! invent a whole file, and every input is one that nearly is a file.
+//! Bytes are interpreted as a list of changes, six bytes each: kind, position, value. So the fuzzer need not invent a
+//! whole file, and every input is nearly valid.
 
-/// Applies the changes that `data` spells to `file`.
+/// Applies the changes encoded in `data` to `file`.
 pub fn damaged(file: &[u8], data: &[u8]) -> Vec<u8> {
     let mut bytes = file.to_vec();
     for change in data.chunks_exact(6).take(32) {
@@ -17,7 +17,7 @@ pub fn damaged(file: &[u8], data: &[u8]) -> Vec<u8> {
             1 => bytes[at] = value,
             2 => bytes.truncate(at),
             3 => bytes.insert(at, value),
-            // A word of small or of immense size, where lengths and counts are.
+            // A word of very small or very large value, for places of lengths and counts.
             4 => put(&mut bytes, at & !7, u64::from(value) << (more % 64)),
             5 => put(&mut bytes, at & !7, u64::MAX - u64::from(value)),
             6 => {
@@ -36,7 +36,7 @@ pub fn damaged(file: &[u8], data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Writes a little-endian word where there is room for it.
+/// Writes a little-endian word if it fits.
 pub fn put(bytes: &mut [u8], at: usize, word: u64) {
     if let Some(place) = bytes.get_mut(at..at.saturating_add(8)) {
         place.copy_from_slice(&word.to_le_bytes());
@@ -48,7 +48,7 @@ pub fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// Inputs that are a variant and a few changes.
+/// Inputs of a variant and a few changes.
 pub(crate) fn seeds(variants: u8) -> Vec<Vec<u8>> {
     let change = |kind: u8, at: u8, value: u8| [kind, at.wrapping_mul(37), at, 0, value, at];
     let mut seeds: Vec<Vec<u8>> = (0..variants).map(|variant| vec![variant]).collect();

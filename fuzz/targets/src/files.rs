@@ -1,8 +1,7 @@
-//! Files of our own: `.hpx`, index segments, removals, document frequencies.
+//! Our own files: `.hpx`, index segments, removals, document frequencies.
 //!
-//! A file that was changed is refused or reads as what was written. One that was changed by
-//! somebody who made the checksums right again is refused or reads as something: never a panic,
-//! and never more memory than a file of its size can need.
+//! A changed file is refused or reads as it was written. A file that was changed together with its checksums is
+//! refused or reads as some content: it must not panic, nor use more memory than a file of its size can need.
 
 use crate::damage::{self, damaged, put, word};
 use crate::{Target, choice, scratch};
@@ -47,7 +46,7 @@ pub const TABLES: Target = Target {
 
 type Documents = Vec<(u64, Option<Vec<u8>>)>;
 
-/// Everything in a file, by id.
+/// All entries of a file, by id.
 fn all_of(path: &Path) -> Result<Documents, HpxError> {
     let hpx = Hpx::open(path)?;
     let mut lookup = hpx.lookup();
@@ -66,14 +65,14 @@ fn all_of(path: &Path) -> Result<Documents, HpxError> {
     Ok(documents.into_values().collect())
 }
 
-/// A file after one append and after two, and what is in it then.
+/// A file after one append and after two, with its contents.
 static STATES: LazyLock<[(Vec<u8>, Documents); 2]> = LazyLock::new(|| {
     let folder = scratch();
     let path = folder.path().join("x.hpx");
     let mut states = Vec::new();
     for round in 0..2u64 {
         let mut appender = Appender::open(&path, "web-2:00").unwrap();
-        // More than one block of names in the second.
+        // The second state has more than one block of names.
         for i in 0..30 + round * 240 {
             let name = format!("page {round} {i}");
             let name = (i % 4 > 0).then_some(name.as_bytes());
@@ -85,7 +84,7 @@ static STATES: LazyLock<[(Vec<u8>, Documents); 2]> = LazyLock::new(|| {
     states.try_into().unwrap()
 });
 
-/// Makes the checksum right behind `bytes[at..at + length]`.
+/// Corrects the checksum after `bytes[at..at + length]`.
 fn seal(bytes: &mut [u8], at: u64, length: u64) {
     let Ok(start) = usize::try_from(at) else { return };
     let Some(end) = usize::try_from(length).ok().and_then(|length| start.checked_add(length))
@@ -97,7 +96,7 @@ fn seal(bytes: &mut [u8], at: u64, length: u64) {
     put(bytes, end, sum);
 }
 
-/// Makes every checksum of a small `.hpx` file right: its blocks, its directory, slots and header.
+/// Corrects every checksum of a small `.hpx` file: blocks, directory, slots and header.
 fn reseal_hpx(bytes: &mut [u8]) {
     let [odd, even] =
         [512, 1024].map(|at| (word(bytes, at), word(bytes, at + 8), word(bytes, at + 16)));
@@ -127,7 +126,7 @@ fn reseal_hpx(bytes: &mut [u8]) {
     seal(bytes, 0, 504);
 }
 
-/// The first byte chooses: which state, and whether checksums are made right.
+/// The first byte chooses the state, and whether checksums are corrected.
 pub fn hpx(data: &[u8]) {
     let (first, rest) = choice(data);
     let (sound, _) = &STATES[first % 2];
@@ -144,7 +143,7 @@ pub fn hpx(data: &[u8]) {
         let known = STATES.iter().any(|(_, state)| state == documents);
         assert!(known, "a changed file passes for one that nobody wrote");
     }
-    // What is refused to be read is refused to be added to, or added to without harm.
+    // A file that cannot be read also refuses appends, or stays unharmed by them.
     if let Ok(mut appender) = Appender::open(&path, "web-2:00") {
         let pushed = appender.push(7, Some(b"later"));
         if pushed.is_ok()
@@ -187,7 +186,7 @@ fn content(view: &SegmentView<'_>) -> Vec<Entry> {
     all
 }
 
-/// Makes the checksums of a segment with one block right.
+/// Corrects the checksums of a segment with one block.
 fn reseal_segment(bytes: &mut [u8]) {
     if bytes.len() < 88 {
         return;
@@ -200,7 +199,7 @@ fn reseal_segment(bytes: &mut [u8]) {
     put(bytes, 72, xxh3_64(&bytes[..72]));
 }
 
-/// The first byte chooses: which encoding, or removals; and whether checksums are made right.
+/// The first byte chooses the encoding, or removals; and whether checksums are corrected.
 pub fn segment_file(data: &[u8]) {
     let (first, rest) = choice(data);
     let forged = first & 1 != 0;
@@ -252,7 +251,7 @@ static FREQUENCIES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     table.to_bytes()
 });
 
-/// The first byte chooses: a changed table, a forged one, or any bytes.
+/// The first byte chooses a changed table, one with corrected checksums, or any bytes.
 pub fn tables(data: &[u8]) {
     let (first, rest) = choice(data);
     let mut bytes = match first % 3 {

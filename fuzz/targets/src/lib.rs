@@ -1,14 +1,14 @@
-//! Fuzz targets: one function for each kind of data that comes from outside.
+//! Fuzz targets: one function for each kind of outside data.
 //!
-//! A [`Target`] takes any bytes and panics when a promise is broken: a parser panics, an encoding does not
-//! round-trip, a damaged file is accepted. [`damage`] turns bytes into changes to a sound file; [`mutate`] makes
+//! A [`Target`] takes any bytes and panics if a guarantee is broken: a parser panics, an encoding does not
+//! round-trip, a damaged file is accepted. [`damage`] turns bytes into changes to a valid file; [`mutate`] makes
 //! inputs without libFuzzer. Three callers run the same functions:
 //!
-//! | who | what | when |
+//! | caller | inputs | command |
 //! |---|---|---|
 //! | the tests of this package | every seed and every finding of former runs | `cargo xtask test unit` |
-//! | the program of this package | seeds, and so many mutations of them, the same ones every time | `cargo xtask test fuzz` |
-//! | libFuzzer | what coverage leads to | `cargo xtask fuzz` |
+//! | the program of this package | seeds and a fixed number of their mutations | `cargo xtask test fuzz` |
+//! | libFuzzer | inputs guided by coverage | `cargo xtask fuzz` |
 #![expect(clippy::unwrap_used, reason = "a target that cannot go on has found something")]
 
 pub mod addresses;
@@ -22,19 +22,17 @@ pub mod settings;
 pub mod stores;
 pub mod words;
 
-/// A kind of outside data, and what must hold of it.
+/// A kind of outside data, with its checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// What it is called everywhere.
     pub name: &'static str,
     pub about: &'static str,
-    /// Panics when it does not.
+    /// Panics if a check fails.
     pub run: fn(&[u8]),
-    /// Inputs to start from.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Pieces that mean something in inputs of this kind.
+    /// Dictionary of meaningful pieces in inputs of this kind.
     pub pieces: &'static [&'static str],
-    /// Mutated inputs of a smoke run: about two seconds.
+    /// Number of mutated inputs in a smoke run, which takes about two seconds.
     pub rounds: u32,
 }
 
@@ -64,12 +62,12 @@ pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// The first byte, which chooses among variants, and the rest.
+/// Splits off the first byte, which chooses among variants.
 pub(crate) fn choice(data: &[u8]) -> (usize, &[u8]) {
     data.split_first().map_or((0, data), |(first, rest)| (usize::from(*first), rest))
 }
 
-/// Seeds that are each a variant and a text.
+/// Seeds of each variant and text.
 pub(crate) fn chosen(variants: u8, texts: &[&str]) -> Vec<Vec<u8>> {
     let each = |text: &&str| -> Vec<Vec<u8>> {
         (0..variants).map(|variant| [&[variant], text.as_bytes()].concat()).collect()
@@ -77,27 +75,27 @@ pub(crate) fn chosen(variants: u8, texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().flat_map(each).collect()
 }
 
-/// A folder for files of one input, in memory where the system has such a place.
+/// A folder for files of one input, in memory if the system supports that.
 pub(crate) fn scratch() -> tempfile::TempDir {
     let memory = std::path::Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     made.unwrap()
 }
 
-/// Whether a panic is one of the libraries below that our crates catch and make an error: the
-/// store's, and the Parquet reader's.
+/// Whether a panic comes from a library whose panics our crates catch and turn into errors: redb,
+/// or the Parquet reader.
 pub fn is_caught(panic: &std::panic::PanicHookInfo<'_>) -> bool {
     let libraries = ["/redb-", "/parquet-", "/arrow-"];
     panic.location().is_some_and(|at| libraries.iter().any(|name| at.file().contains(name)))
 }
 
-/// Lets the hook that is set next see panics that are caught, too: a panic of our own code is a
-/// finding wherever it happens. [`hapax_guard`] sets its silent hook once, on first use.
+/// Makes the hook that is set next see caught panics, too, because a panic of our own code is a
+/// finding anywhere. [`hapax_guard`] sets its silent hook once, on first use.
 pub fn see_all_panics() {
     let _ = hapax_guard::guarded(|| ());
 }
 
-/// The inputs of former runs that are kept in a folder, by name; none where there is no folder.
+/// Stored inputs of former runs, by name; empty without the folder.
 ///
 /// # Errors
 ///

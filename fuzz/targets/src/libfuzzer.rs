@@ -1,8 +1,8 @@
-//! The fuzz targets under libFuzzer: one program, the target named by `HAPAX_FUZZ_TARGET`.
+//! The fuzz targets with libFuzzer: one program, whose target is named by `HAPAX_FUZZ_TARGET`.
 //!
-//! `cargo xtask fuzz` builds it with the counters libFuzzer reads, gives it seeds and a dictionary,
-//! and says how far it came. A panic ends it, with the input kept; only those of the libraries below
-//! that our crates catch and make errors do not.
+//! `cargo xtask fuzz` builds it with libFuzzer's counters, gives it seeds and a dictionary, and prints its progress.
+//! A panic ends it, and the input is stored, except for panics of libraries that our crates catch and turn into
+//! errors.
 #![no_main]
 
 use hapax_fuzz::Target;

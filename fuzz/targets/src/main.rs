@@ -1,8 +1,7 @@
 //! Fuzz targets without libFuzzer: a smoke run for the tests, seeds for the long run.
 //!
-//! `smoke` runs every target on its seeds, on former findings and on a fixed number of mutations,
-//! the same ones every time. `seeds` writes what libFuzzer starts from. `replay` runs one target
-//! on files.
+//! `smoke` runs every target on its seeds, on former findings and on a fixed number of deterministic mutations.
+//! `seeds` writes the initial inputs of libFuzzer. `replay` runs one target on files.
 #![expect(clippy::print_stdout, reason = "a program that says how far it has come")]
 
 use anyhow::{Context, Result, ensure};
@@ -21,33 +20,25 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Seeds, findings and mutations of every target
+    /// Run seeds, findings and mutations of every target
     Smoke {
         /// Only this target
         target: Option<String>,
-        /// Where findings are kept
+        /// Folder of the findings
         #[arg(long, default_value = "fuzz/findings")]
         findings: PathBuf,
-        /// So many times as many mutations
+        /// Multiplies the number of mutations
         #[arg(long, default_value_t = 1)]
         times: u32,
         /// Number of the first mutation
         #[arg(long, default_value_t = 0)]
         from: u64,
     },
-    /// Writes seeds and dictionaries below a folder
-    Seeds {
-        /// The folder
-        folder: PathBuf,
-    },
-    /// Runs a target on files
-    Replay {
-        /// The target
-        target: String,
-        /// The files
-        files: Vec<PathBuf>,
-    },
-    /// The names of all targets
+    /// Write seeds and dictionaries into a folder
+    Seeds { folder: PathBuf },
+    /// Run a target on files
+    Replay { target: String, files: Vec<PathBuf> },
+    /// Print the names of all targets
     List,
 }
 
@@ -116,7 +107,7 @@ fn smoke(target: &Target, findings: &Path, times: u32, from: u64) -> Result<()> 
     Ok(())
 }
 
-/// libFuzzer's form of a dictionary: everything but plain letters as `\xNN`.
+/// A dictionary in libFuzzer's format: everything except plain letters as `\xNN`.
 fn dictionary(target: &Target) -> String {
     let quoted = |piece: &&str| {
         let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');

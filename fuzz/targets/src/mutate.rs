@@ -1,10 +1,10 @@
-//! Inputs for where there is no libFuzzer: seeds, changed a little, the same ones every time.
+//! Inputs without libFuzzer: deterministic small changes of seeds.
 //!
-//! A number decides everything, so a failure is found again from the target's name and the
-//! number. The changes are libFuzzer's simple ones: bits, bytes, pieces that mean something,
-//! stretches taken out, doubled, or brought in from another seed.
+//! A number determines everything, so a failure can be reproduced from the target's name and the number. The changes
+//! are libFuzzer's simple ones: bits, bytes, dictionary pieces, and ranges that are deleted, duplicated, or copied
+//! from another seed.
 
-/// A stream of numbers; [SplitMix64](https://prng.di.unimi.it/splitmix64.c).
+/// A random number generator; [SplitMix64](https://prng.di.unimi.it/splitmix64.c).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -21,13 +21,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// One of so many, or zero of none.
+    /// A number below `count`; zero if `count` is zero.
     pub const fn below(&mut self, count: usize) -> usize {
         if count == 0 { 0 } else { (self.next() % count as u64) as usize }
     }
 }
 
-/// No mutated input is longer.
+/// Maximum length of a mutated input.
 pub const LONGEST: usize = 8 << 10;
 
 /// Mutated input number `round` of these seeds.

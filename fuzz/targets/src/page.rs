@@ -1,8 +1,7 @@
-//! Pages: any bytes under any declared type.
+//! Pages: any bytes with any declared type.
 //!
-//! Text is folded and within its limit, links are absolute, a used extractor answers as a fresh one
-//! does, and extracted text stays as it is when it is extracted again. Bytes that a declared charset
-//! can write come back from it.
+//! Text is folded and within its limit, links are absolute, a used extractor answers like a fresh one, and extracting
+//! extracted text changes nothing. Bytes that a declared charset can encode survive a round trip.
 
 use crate::{Target, choice, chosen};
 use hapax::fingerprint::{Fingerprinter, Recipe};
@@ -105,7 +104,7 @@ fn options(choice: usize) -> ExtractOptions {
 }
 
 fn is_folded(text: &str) -> bool {
-    // The fold knows white space as HTML and Unicode have it.
+    // The fold uses HTML's and Unicode's definition of white space.
     text.split_whitespace().map(|word| word.len() + 1).sum::<usize>().saturating_sub(1)
         == text.len()
 }
@@ -113,8 +112,8 @@ fn is_folded(text: &str) -> bool {
 fn check(page: &Page, limits: &Limits, bytes: usize) {
     assert!(is_folded(&page.text), "not folded: {:?}", page.text);
     let title = page.title.as_deref().unwrap_or_default();
-    // A character of a legacy encoding is at most three bytes; an entity is never shorter than
-    // twice what it stands for, and a lone zero byte becomes three.
+    // A character of a legacy encoding has at most three bytes; an entity is at least twice as long
+    // as its value, and a single zero byte becomes three.
     let most = (3 * bytes + title.len() + 1).min(limits.max_text_bytes + title.len() + 1);
     assert!(page.text.len() <= most, "{} bytes of text from {bytes}", page.text.len());
     assert!(is_folded(title) && title.len() <= limits.max_title_bytes, "title {title:?}");
@@ -198,7 +197,7 @@ const LABELS: [&str; 8] = [
     "macintosh",
 ];
 
-/// The first byte chooses an encoding; the rest is decoded as it, and encoded in it.
+/// The first byte chooses an encoding; the rest is decoded and encoded with it.
 pub fn charset(data: &[u8]) {
     let (first, bytes) = choice(data);
     let label = LABELS[first % LABELS.len()];

@@ -1,7 +1,7 @@
 //! Requests to the service: a page as JSON, and any body on any route.
 //!
-//! A request is answered and the fault is never ours; an answer is JSON; every line of a batch that
-//! is not blank is answered once, with its number.
+//! Every request is answered with JSON and without a server error; every line of a batch that is not blank is
+//! answered once, with its number.
 
 use crate::{Target, choice, scratch};
 use axum::body::Body;
@@ -79,7 +79,7 @@ thread_local! {
     static SERVER: RefCell<Option<Served>> = const { RefCell::new(None) };
 }
 
-/// JSON that may be a page.
+/// Possible JSON of a page.
 pub fn page_json(data: &[u8]) {
     let Ok(input) = read_json::<PageInput>(data) else { return };
     let written = serde_json::to_vec(&input).unwrap();
@@ -114,7 +114,7 @@ fn page_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A service that lives for some hundred requests.
+/// A service that is replaced after some hundred requests.
 struct Served {
     app: App,
     service: Arc<Service>,
@@ -190,7 +190,7 @@ pub fn http(data: &[u8]) {
             (format!("{path}{between}{}", String::from_utf8_lossy(rest)), Vec::new())
         }
     };
-    // Nobody wants to be kept waiting here.
+    // Skips requests that would wait.
     if path.contains("wait") || path.contains("stream") {
         return;
     }

@@ -1,8 +1,7 @@
-//! What users write: recipes, policies, the service's configuration, rules.
+//! Texts written by users: recipes, policies, the service's configuration, rules.
 //!
-//! Any text is taken or refused with a reason; what is taken works, and says what was written. A
-//! recipe makes the same fingerprints each time, a policy keeps its limits within bounds, rules
-//! read the same when they are written out.
+//! Any text is accepted or refused with a reason; what is accepted works and round-trips. A recipe gives the same
+//! fingerprints each time, a policy keeps its limits within bounds, written rules read back equal.
 
 use crate::{Target, chosen};
 use hapax::fingerprint::{Fingerprinter, Recipe};
@@ -90,7 +89,7 @@ pub const CONFIG: Target = Target {
     rounds: 40_000,
 };
 
-/// Rules that choose which copy stays.
+/// Rules that choose the kept copy.
 pub const RULES: Target = Target {
     name: "rules",
     about: "rules that are taken read the same when they are written out",
@@ -148,7 +147,7 @@ fn policy_seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// The first half is a file, lines of the second are variables and flags.
+/// The first half is a file, the lines of the second are variables and flags.
 pub fn config(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (file, rest) = text.split_once("\n---\n").unwrap_or((&text, ""));
@@ -179,7 +178,7 @@ fn config_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Rules as a user writes them.
+/// Rules in the form of user input.
 pub fn rules(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Ok(rules) = text.parse::<Rules>() else { return };

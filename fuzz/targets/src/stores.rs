@@ -1,8 +1,8 @@
-//! Repositories whose files were changed.
+//! Repositories with changed files.
 //!
-//! The full check finds a change, or it was in a part of the file that nothing uses: a folder that
-//! passes the check holds the pages and groups that were put into it. A damaged index is
-//! rebuilt. Writing to a damaged repository fails or succeeds. The store below panics on some damage, which [`hapax_store`] turns into an error.
+//! The full check finds a change, or it was in an unused part of the file: a folder that passes the check contains
+//! its original pages and groups. A damaged index is rebuilt. Writing to a damaged repository fails or succeeds,
+//! without panics: redb panics on some damage, which [`hapax_store`] turns into an error.
 
 use crate::damage::{self, damaged, put};
 use crate::{Target, choice, scratch};
@@ -30,7 +30,7 @@ fn url(n: u32) -> String {
     format!("http://a/{n}")
 }
 
-/// Pages on a line, of which neighbours match.
+/// A page on a line, where neighbours match.
 fn page(n: u32) -> Observation {
     let mut sketch = [0; 128];
     (0..60 * n as usize).for_each(|bit| sketch[bit / 8] |= 1 << (bit % 8));
@@ -40,7 +40,7 @@ fn page(n: u32) -> Observation {
     Observation::of_parts(url(n), ContentHash::of(&n.to_string()), Some(comparable))
 }
 
-/// What a caller sees: the pages' groups.
+/// The visible state: the pages' groups.
 fn seen(folder: &Path) -> Option<Vec<String>> {
     let store = Repository::open(folder, None).ok()?;
     let mut all = Vec::new();
@@ -75,7 +75,7 @@ static SOUND: LazyLock<Sound> = LazyLock::new(|| {
     }
 });
 
-/// Changes a repository in every way, as far as that goes.
+/// Changes a repository in every way until something fails.
 fn change(folder: &Path) {
     let Ok(store) = Repository::open(folder, None) else { return };
     for n in 0..PAGES {
@@ -89,7 +89,7 @@ fn change(folder: &Path) {
     let _ = store.observe_many(more.collect());
 }
 
-/// The first byte chooses the file, and whether the index's checksums are made right.
+/// The first byte chooses the file, and whether the index's checksums are corrected.
 pub fn store(data: &[u8]) {
     let (first, rest) = choice(data);
     let folder = scratch();
@@ -107,7 +107,7 @@ pub fn store(data: &[u8]) {
         assert!(check_folder(folder.path()).unwrap().is_clean());
         return;
     }
-    // Nearly all of the file is empty; changes go where something is, or into its first page.
+    // Most of the file is unused; changes go to used parts, or to its first page.
     let mut bytes = damaged(&SOUND.store[..SOUND.store.len() / 4], rest);
     if bytes.len() == SOUND.store.len() / 4 {
         bytes.extend_from_slice(&SOUND.store[bytes.len()..]);
@@ -135,7 +135,7 @@ pub fn store(data: &[u8]) {
             if let Err(error) = other {
                 assert!(error.to_string().contains("pages.redb"), "{error}");
             }
-            // What was repaired is sound, or the repair says why it could not be.
+            // A repaired repository is intact, or the repair explains why not.
             if let Ok(repair) = repair_folder(folder.path(), Unreadable::Forget)
                 && let Some(check) = repair.check
             {

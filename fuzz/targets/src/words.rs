@@ -1,7 +1,7 @@
 //! Texts, queries and query logs.
 //!
-//! A text's words are the same ones with and without their places, composed and decomposed
-//! spellings fold alike, and every word of a query is found in the page it was typed from.
+//! A text has the same words with and without positions, composed and decomposed spellings fold alike, and every word
+//! of a query is found in the page that it was taken from.
 
 use crate::{Target, choice, chosen};
 use hapax::text::normalize::Normalizer;
@@ -23,7 +23,7 @@ pub const SEGMENT: Target = Target {
     rounds: 36_000,
 };
 
-/// What people type.
+/// Queries as typed by users.
 pub const QUERY: Target = Target {
     name: "query",
     about: "a parsed query is bounded, and its words are among those of the same text as a page",
@@ -85,7 +85,7 @@ const UNICODE: &[&str] = &[
 
 const UNSPACED: [Unspaced; 3] = [Unspaced::Characters, Unspaced::Bigrams, Unspaced::Dictionary];
 
-/// The first byte chooses how; the rest is a text.
+/// The first byte chooses the segmentation; the rest is a text.
 pub fn segment(data: &[u8]) {
     let (first, bytes) = choice(data);
     let text = String::from_utf8_lossy(bytes);
@@ -98,7 +98,7 @@ pub fn segment(data: &[u8]) {
         assert!(!word.is_empty() && !word.contains(char::is_whitespace), "{word:?}");
         all += word.len();
     }
-    // One character folds into at most eighteen; pairs say each twice.
+    // One character folds into at most eighteen bytes; pairs repeat each.
     assert!(all <= 2 * 18 * text.len().max(1), "{all} bytes of words from {}", text.len());
     let placed = by.placed_words(&text);
     assert!(placed.iter().map(|placed| &placed.word).eq(&words), "places change words: {text:?}");
@@ -114,8 +114,12 @@ pub fn segment(data: &[u8]) {
         normalizer.fold_into(text, &mut out);
         out
     };
-    let apart = DecomposingNormalizerBorrowed::new_nfd().normalize(&text);
-    assert_eq!(folded(&text), folded(&apart), "two spellings of one text fold apart: {text:?}");
+    let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(&text);
+    assert_eq!(
+        folded(&text),
+        folded(&decomposed),
+        "two spellings of one text fold apart: {text:?}"
+    );
 }
 
 fn segment_seeds() -> Vec<Vec<u8>> {
@@ -131,7 +135,7 @@ fn segment_seeds() -> Vec<Vec<u8>> {
     )
 }
 
-/// A query; and the same text as a page.
+/// A query, and the same text as a page.
 pub fn query(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut words = Words::default();

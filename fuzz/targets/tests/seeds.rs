@@ -1,10 +1,10 @@
-//! Every target holds on its seeds and on what former runs found.
+//! Every target passes on its seeds and on findings of former runs.
 
 use hapax_fuzz::{TARGETS, findings, mutate};
 use std::path::Path;
 
 #[test]
-fn every_target_holds_on_its_seeds_and_on_nothing() {
+fn every_target_passes_on_its_seeds_and_on_empty_input() {
     for target in TARGETS {
         (target.run)(b"");
         let seeds = (target.seeds)();
@@ -21,7 +21,7 @@ fn every_target_holds_on_its_seeds_and_on_nothing() {
 }
 
 #[test]
-fn what_was_found_once_is_not_found_again() {
+fn former_findings_stay_fixed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../findings");
     for target in TARGETS {
         for (name, bytes) in findings(&folder.join(target.name)).unwrap() {
@@ -44,7 +44,7 @@ fn names_are_distinct_and_every_kept_finding_has_a_target() {
 }
 
 #[test]
-fn mutations_are_the_same_every_time_and_mostly_differ() {
+fn mutations_are_deterministic_and_mostly_differ() {
     let seeds = vec![b"one two three".to_vec(), b"four".to_vec()];
     let all = |_: u32| -> Vec<Vec<u8>> {
         (0..500).map(|round| mutate::mutated(&seeds, &["five"], round)).collect()
