@@ -17,22 +17,21 @@ use crate::package::published;
 use crate::wheel;
 use crate::workspace::{Workspace, run};
 
-/// What may be asked of it.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Folder for the files; what an earlier run left there is replaced
+    /// Folder for the files; replaces those of an earlier run
     #[arg(long, value_name = "DIR", default_value = "dist")]
     out: PathBuf,
-    /// Build with this profile; `dist` is what is published, `release` is quicker
+    /// Build profile; `dist` is published, `release` is faster to build
     #[arg(long, default_value = "dist")]
     profile: String,
-    /// Then install and run them as a user would
+    /// Then install and run the files like a user
     #[arg(long)]
     check: bool,
 }
 
 /// Files that are copied into the archive.
-const BESIDE: [&str; 6] = [
+const INCLUDED: [&str; 6] = [
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
@@ -91,7 +90,7 @@ fn archived(workspace: &Workspace, program: &Path, out: &Path) -> Result<PathBuf
         .with_context(|| format!("cannot copy {}", program.display()))?;
     // Profiles other than `dist` keep their symbols.
     run(workspace.command("strip").arg(folder.join("hapax")))?;
-    for file in BESIDE {
+    for file in INCLUDED {
         let last = Path::new(file).file_name().context("a file without a name")?;
         fs::copy(workspace.root().join(file), folder.join(last))
             .with_context(|| format!("cannot copy {file}"))?;

@@ -31,7 +31,7 @@ use clap::{Parser, Subcommand};
 
 use crate::workspace::Workspace;
 
-/// The project's own tooling.
+/// The project's development tools.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -41,62 +41,63 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run everything that must pass before a change goes in, or only the named parts
+    /// Run all tests that must pass before a change is merged, or only the named parts
     Test {
-        /// Parts to run, in the order of the list; all of them when none is named
+        /// Parts to run, in the order of the list; default: all
         #[arg(value_name = "PART", value_parser = PossibleValuesParser::new(parts::names()))]
         parts: Vec<String>,
-        /// List the parts and what each one does
+        /// List the parts with what each one does
         #[arg(long)]
         list: bool,
-        /// Run the one named part in this process, and leave its outcome in a file
+        /// Run the one named part in this process, and write its outcome to a file
         #[arg(long, value_name = "FILE", hide = true)]
         outcome: Option<PathBuf>,
     },
     /// Check the house rules: headers, sizes, paths in Markdown, stated defaults, licences
     Tidy,
-    /// Measure beside the peers that install from PyPI and crates.io, and write a record
+    /// Compare with peers from PyPI and crates.io, and write a record
     Compare(compare::Arguments),
-    /// Make everything a release consists of, with checksums: archive, wheel, crates
+    /// Build all files of a release, with checksums: archive, wheel, crates
     Dist(dist::Arguments),
     /// Check the licences of all dependencies, and the file that lists them
     Licences {
-        /// Write the list anew
+        /// Rewrite the list
         #[arg(long)]
         update: bool,
     },
-    /// Make the pictures of the documentation that show the program
+    /// Make the screenshots of the documentation
     Pictures,
     /// Measure the papers' tables and figures again and write docs/benchmarks/papers.md and .html
     Papers {
-        /// Papers (zhu) or single records (zhu-figure-4); all when none is named
+        /// Papers (zhu) or single records (zhu-figure-4); default: all
         #[arg(value_name = "NAME")]
         only: Vec<String>,
-        /// Take an hour instead of minutes
+        /// Run for an hour instead of minutes
         #[arg(long)]
         full: bool,
         /// Folder of real pages: SET.jsonl or SET/docs.jsonl.zst
         #[arg(long, value_name = "DIR")]
         pages: Option<PathBuf>,
-        /// Run nothing; only write the documents from the records that are there
+        /// Run nothing; only write the documents from existing records
         #[arg(long)]
         gather: bool,
     },
-    /// Run the fuzz targets under libFuzzer, for as long as asked
+    /// Run the fuzz targets with libFuzzer
     Fuzz {
-        /// Targets; all of them when none is named
+        /// Targets; default: all
         #[arg(value_name = "TARGET")]
         targets: Vec<String>,
-        /// Minutes for each target
+        /// Minutes per target
         #[arg(long, default_value_t = 2.0)]
         minutes: f64,
-        /// Targets at a time
+        /// Concurrent targets
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         jobs: u32,
     },
-    /// Run a repository under faults against a model: kills, full and slow disks, clock jumps
+    /// Run a repository under faults and compare it with a model: kills, full and slow disks, clock
+    /// jumps
     Soak {
-        /// Decides everything but the moment of a kill
+        /// Determines everything except the time of a kill
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Minutes
@@ -105,18 +106,18 @@ enum Task {
     },
     /// Attack a running service, and print the time and memory of each attack
     Hostile {
-        /// Only attacks whose name has this in it
+        /// Only attacks with this in their name
         word: Option<String>,
     },
-    /// Run what is tried before a release and too long for the tests, or only the named steps
+    /// Run the checks before a release that are too slow for the tests, or only the named steps
     Release {
-        /// Steps; all of them when none is named
+        /// Steps; default: all
         #[arg(value_name = "STEP", value_parser = PossibleValuesParser::new(release::names()))]
         steps: Vec<String>,
     },
     /// Run the console examples of the documentation
     Readme {
-        /// Rewrite the shown output where it differs from the real one
+        /// Replace shown output that differs from the real output
         #[arg(long)]
         update: bool,
     },

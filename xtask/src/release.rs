@@ -93,13 +93,13 @@ fn source(workspace: &Workspace) -> Result<()> {
     build.args(install).arg(&archive).current_dir(elsewhere.path()).env_remove("CARGO_TARGET_DIR");
     run(&mut build)?;
     run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
-    let judge = workspace.binaries().join("hapax");
+    let built = workspace.binaries().join("hapax");
     let spoken = |mut command: Command| -> Result<Vec<u8>> {
         let output = command.args(["fingerprint", "--json", "examples/docs"]).output()?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Ok(output.stdout)
     };
-    let (expected, found) = (spoken(workspace.command(judge))?, spoken(program("hapax"))?);
+    let (expected, found) = (spoken(workspace.command(built))?, spoken(program("hapax"))?);
     ensure!(expected == found, "the package built from its archive says other fingerprints");
     ensure!(!found.is_empty(), "there were no fingerprints to compare");
     Ok(())

@@ -1,6 +1,7 @@
 //! Output on standard error: progress on a terminal, notes, and the final summary.
 //!
-//! Ignores failed writes to standard error, because there is no other place to report them.
+//! Ignores failed writes to standard error, because there is no other place to report them. Does not know what
+//! a command does, only how much of it is done.
 
 use crate::readable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

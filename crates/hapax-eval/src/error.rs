@@ -1,3 +1,5 @@
+//! Errors of an evaluation.
+
 use std::io;
 
 /// Why an evaluation could not be made.

@@ -124,8 +124,8 @@ impl Evaluation {
             let measured: Vec<Measured> =
                 known.pairs.iter().map(|pair| Measured::of(pages, pair.a, pair.b)).collect();
             for answer in &answers {
-                let judge = Scorer { pages, known: &known, measured: &measured, exact: &exact };
-                let run = judge.run(answer, self.worst);
+                let scorer = Scorer { pages, known: &known, measured: &measured, exact: &exact };
+                let run = scorer.run(answer, self.worst);
                 report.runs.push(run);
             }
         }

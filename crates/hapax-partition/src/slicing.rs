@@ -153,8 +153,8 @@ mod tests {
             let ends = fine(&counts, tau);
             for &a in &lengths {
                 for &b in &lengths {
-                    let apart = interval(&ends, a).abs_diff(interval(&ends, b));
-                    if apart >= 2 {
+                    let difference = interval(&ends, a).abs_diff(interval(&ends, b));
+                    if difference >= 2 {
                         prop_assert!(f64::from(a.min(b)) / f64::from(a.max(b)) < tau);
                     }
                 }

@@ -235,8 +235,8 @@ fn empty_input_has_no_document() {
             "{command:?}: {printed}"
         );
     }
-    let beside = folder.hapax(&["fingerprint", "x.warc.gz", "a.jsonl"]).assert().code(0);
-    assert!(stderr(&beside).contains("1 page, "), "{}", stderr(&beside));
+    let with_page = folder.hapax(&["fingerprint", "x.warc.gz", "a.jsonl"]).assert().code(0);
+    assert!(stderr(&with_page).contains("1 page, "), "{}", stderr(&with_page));
     assert_eq!(folder.output(&["fingerprint", "empty.txt"]), "----------------  empty.txt\n");
 }
 

@@ -127,11 +127,11 @@ fn scores_that_need_negatives_are_omitted_with_an_explanation() {
     assert!(!header.contains("precision") && !header.contains("F1"), "{table}");
     assert!(table.contains("precision and F1 are not known: the truth names no pairs"), "{table}");
     assert!(table.contains("(id1, id2, nondup)"), "{table}");
-    let judged = run(&folder.output(&[&arguments[..], &["--json"]].concat()));
-    assert!(judged["pairs"]["precision"].is_null() && judged["pairs"]["f1"].is_null(), "{judged}");
-    assert!(judged["pairs"]["not_known"].as_str().unwrap().contains("nondup"), "{judged}");
-    assert_eq!(judged["pairs"]["recall"]["value"], 1.0);
-    let points = judged["curves"][0]["points"].as_array().unwrap();
+    let report = run(&folder.output(&[&arguments[..], &["--json"]].concat()));
+    assert!(report["pairs"]["precision"].is_null() && report["pairs"]["f1"].is_null(), "{report}");
+    assert!(report["pairs"]["not_known"].as_str().unwrap().contains("nondup"), "{report}");
+    assert_eq!(report["pairs"]["recall"]["value"], 1.0);
+    let points = report["curves"][0]["points"].as_array().unwrap();
     assert!(points.iter().all(|it| it["precision"].is_null() && it["f1"].is_null()));
     folder.output(&[&arguments[..], &["--html", "page.html"]].concat());
     let page = String::from_utf8(folder.read("page.html")).unwrap();

@@ -109,8 +109,8 @@ fn a_file_cut_at_any_byte_is_refused_by_name() {
         fs::write(&path, &after[..length]).unwrap();
         let refused = all_of(&path).unwrap_err();
         assert!(refused.to_string().contains("cut.hpx"), "{length}: {refused}");
-        let told = matches!(refused, HpxError::Truncated { .. } | HpxError::Foreign { .. });
-        assert!(told, "{length}: {refused}");
+        let explained = matches!(refused, HpxError::Truncated { .. } | HpxError::Foreign { .. });
+        assert!(explained, "{length}: {refused}");
     }
 }
 

@@ -104,14 +104,14 @@ fn damage_in_an_arc_file_is_passed_line_by_line() {
 fn a_file_that_is_not_a_warc_says_what_it_looks_like() {
     let folder = Folder::new();
     let options = || ReadOptions { format: Some(Format::Warc), ..ReadOptions::default() };
-    let looks = |bytes: &[u8]| failure(&folder.file("x.warc.gz", bytes), options());
-    assert!(looks(b"{\"text\": \"x\"}\n").contains("it looks like JSONL"));
-    assert!(looks(&gzip(b"<!doctype html><p>")).contains("an HTML page inside gzip"));
-    assert!(looks(b"").contains("an empty file"));
-    assert!(looks(b"\x89PNG\r\n\x1a\n\0\0\0").contains("begins with \"\\x89PNG"));
-    assert!(looks(b"PAR1....").contains("a Parquet file"));
+    let error = |bytes: &[u8]| failure(&folder.file("x.warc.gz", bytes), options());
+    assert!(error(b"{\"text\": \"x\"}\n").contains("it looks like JSONL"));
+    assert!(error(&gzip(b"<!doctype html><p>")).contains("an HTML page inside gzip"));
+    assert!(error(b"").contains("an empty file"));
+    assert!(error(b"\x89PNG\r\n\x1a\n\0\0\0").contains("begins with \"\\x89PNG"));
+    assert!(error(b"PAR1....").contains("a Parquet file"));
     let cut = &gzip(b"WARC/1.0\r\n")[..9];
-    assert!(looks(cut).contains("gzip"), "{}", looks(cut));
+    assert!(error(cut).contains("gzip"), "{}", error(cut));
 }
 
 #[test]

@@ -86,9 +86,9 @@ fn unreadable_inputs_have_their_place_with_skip_bad() {
     let inputs = ["empty", "*.warc", "site"].map(|name| folder.path(name));
     let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
     let source = Source::open(&inputs, options.clone()).unwrap();
-    let mut told = Vec::new();
+    let mut printed = Vec::new();
     for mut batch in source.batches() {
-        told.extend(batch.entries().map(|entry| match entry.unwrap() {
+        printed.extend(batch.entries().map(|entry| match entry.unwrap() {
             Entry::Document(document) => document.id.to_string(),
             Entry::Bad(error) => error.to_string(),
             Entry::Fact(_) | Entry::Passed { .. } => String::new(),
@@ -96,8 +96,8 @@ fn unreadable_inputs_have_their_place_with_skip_bad() {
     }
     let ends = [".text .md .markdown)", "matches no file", "a.txt", "link to nothing", "c.txt"];
     assert!(
-        told.len() == ends.len() && told.iter().zip(ends).all(|(it, end)| it.ends_with(end)),
-        "{told:?}"
+        printed.len() == ends.len() && printed.iter().zip(ends).all(|(it, end)| it.ends_with(end)),
+        "{printed:?}"
     );
     assert!(Source::open(&inputs[2..], ReadOptions::default()).is_err());
     let all = ReadOptions { all_files: true, ..options };
@@ -115,8 +115,8 @@ fn links_that_lead_out_of_a_folder_are_followed_only_when_that_is_asked_for() {
     link("../secret.txt", "site/b.txt");
     link("below/c.txt", "site/d.txt");
     let inputs = [folder.path("site")];
-    let told = Source::open(&inputs, ReadOptions::default()).err().unwrap().to_string();
-    assert!(told.contains("site/b.txt") && told.contains("outside the folder"), "{told}");
+    let printed = Source::open(&inputs, ReadOptions::default()).err().unwrap().to_string();
+    assert!(printed.contains("site/b.txt") && printed.contains("outside the folder"), "{printed}");
     let bodies = |options| read_all(&Source::open(&inputs, options).unwrap()).unwrap().bodies();
     let skipping = ReadOptions { skip_bad: true, ..ReadOptions::default() };
     assert_eq!(bodies(skipping), ["one", "three", "three"]);

@@ -20,7 +20,7 @@ fn named(format: Format) -> ReadOptions {
 fn bytes_that_contradict_the_name_are_an_error_and_not_one_long_text() {
     let folder = Folder::new();
     let line = "{\"text\":\"a\"}\n";
-    for (name, bytes, told) in [
+    for (name, bytes, message) in [
         ("x.parquet", b"some words".to_vec(), "is not a Parquet file: it looks like a text"),
         ("x.warc", b"some words".to_vec(), "is not a WARC file: it looks like a text"),
         ("x.warc.gz", b"some words".to_vec(), "is not a WARC file: it looks like a text"),
@@ -39,7 +39,7 @@ fn bytes_that_contradict_the_name_are_an_error_and_not_one_long_text() {
     ] {
         let path = folder.file(name, bytes);
         let error = failure(&path, ReadOptions::default());
-        assert!(error.starts_with(&path) && error.contains(told), "{error}");
+        assert!(error.starts_with(&path) && error.contains(message), "{error}");
         let skipped = read(&path, skipping()).unwrap();
         assert_eq!((skipped.documents.len(), skipped.bad.len()), (0, 1), "{name}");
     }

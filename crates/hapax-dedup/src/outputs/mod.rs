@@ -1,6 +1,7 @@
 //! The second reading: writes the kept documents and the tables of all verdicts.
 //!
 //! Files appear under their final names when all are complete; a failed run leaves the previous contents.
+//! The same input gives the same bytes for any number of threads. Does not decide which documents are kept.
 
 mod decided;
 mod folder;

@@ -1,6 +1,7 @@
 //! `summary.json`: counts and settings of a job.
 //!
 //! Nothing in it depends on the time, the machine or the number of threads; what does is in `run.json`.
+//! Programs read the field names, so they change only with a note in the changelog.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

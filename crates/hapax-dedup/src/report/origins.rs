@@ -1,6 +1,7 @@
 //! Counts duplicates by host, or by folder for documents without an address.
 //!
-//! Counts are merged in document order, so they do not depend on the number of threads. Decides nothing.
+//! Counts are merged in document order, so they do not depend on the number of threads. Does not decide which
+//! documents are duplicates.
 
 use std::collections::BTreeMap;
 

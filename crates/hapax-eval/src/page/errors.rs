@@ -1,6 +1,7 @@
 //! The worst errors of an evaluation, with the two texts side by side.
 //!
-//! Reads the shown documents again and shortens long texts. Does not choose the worst errors; the report does.
+//! Reads the shown documents again and shortens long texts. Shows texts only if the caller collected them. Does not
+//! choose the worst errors; the report does.
 
 use std::collections::BTreeMap;
 

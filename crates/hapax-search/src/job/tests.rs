@@ -146,8 +146,8 @@ proptest! {
         let gone: Vec<u64> = outcome.removed.iter().map(|it| it.mark.document.0).collect();
         for (a, first) in engine.documents.iter().enumerate() {
             for (b, second) in engine.documents.iter().enumerate().skip(a + 1) {
-                let meet = first.0.iter().any(|word| second.0.contains(word));
-                if meet && first.1 == second.1 {
+                let share_words = first.0.iter().any(|word| second.0.contains(word));
+                if share_words && first.1 == second.1 {
                     let either = [a as u64, b as u64].iter().any(|id| gone.contains(id));
                     prop_assert!(either, "{a} and {b} both stay");
                 }

@@ -1,6 +1,7 @@
 //! Reads links from two columns of a Parquet file, of text or of integers.
 //!
-//! A damaged file is an error, even if the Parquet library panics. Does not interpret names.
+//! Skips rows with a null. A damaged file is an error, even if the Parquet library panics. Does not interpret the
+//! names of pages; [`names`](super::names) does.
 
 use std::fs::File;
 use std::io::Write;

@@ -75,7 +75,7 @@ impl Writer {
         if destination.exists() {
             return Err(exists());
         }
-        let folder = folder_beside(&destination).ok_or_else(exists)?;
+        let folder = temporary_folder(&destination).ok_or_else(exists)?;
         let folder = folder.map_err(|error| Error::io(&destination, error))?;
         let made = || {
             Manifest::new(recipe).write(&folder)?;
@@ -286,7 +286,7 @@ impl std::fmt::Debug for Writer {
 
 /// A new folder with an unpredictable name, in the same place as `destination`; `None` if that has
 /// no name. Never uses an existing folder.
-fn folder_beside(destination: &Path) -> Option<io::Result<PathBuf>> {
+fn temporary_folder(destination: &Path) -> Option<io::Result<PathBuf>> {
     let mut prefix = destination.file_name()?.to_owned();
     prefix.push(".building-");
     let parent = match destination.parent() {

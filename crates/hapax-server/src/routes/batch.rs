@@ -298,7 +298,7 @@ fn write_answers(
     }
     let mut decisions = decisions.as_ref().map(|list| list.iter()).unwrap_or_default();
     for (line, slot) in slots {
-        let judged = slot.and_then(|(url, text)| match (decisions.next(), failed) {
+        let decided = slot.and_then(|(url, text)| match (decisions.next(), failed) {
             (Some(decision), _) => {
                 if let (Some(texts), Some(text)) = (&service.texts, text) {
                     texts.put(&url, text);
@@ -308,7 +308,7 @@ fn write_answers(
             (None, Some(error)) => Err(ApiError::new(error.code, error.message.clone())),
             (None, None) => Err(ApiError::internal("no decision came")),
         });
-        let outcome = match &judged {
+        let outcome = match &decided {
             Ok(verdict) => Outcome::Done(Box::new(verdict.clone())),
             Err(error) => Outcome::Failed { error: error.wire() },
         };

@@ -72,12 +72,12 @@ fn a_line_that_is_too_long_is_refused_and_the_others_are_not() {
     let long = line("http://long", 1).replace("http", &"h".repeat(200_000));
     let body = format!("{}\n\n{long}{}", line("http://a", 1), line("http://b", 1).trim_end());
     let answers = lines(&server.ask_with("POST", "/v1/pages/batch", LINES, &body));
-    let told: Vec<_> = answers
+    let outcomes: Vec<_> = answers
         .iter()
         .map(|a| (a["line"].as_u64().unwrap(), &a["verdict"], &a["error"]["code"]))
         .collect();
     assert_eq!(
-        told,
+        outcomes,
         [
             (1, &json!("new"), &Value::Null),
             (4, &Value::Null, &json!("too_large")),

@@ -193,9 +193,9 @@ fn the_service_fetches_records_redirects_and_compares() {
     let old = format!("{}/old", site.base);
     let checked = server.post("/v1/fetch", json!({"url": old, "record": false})).good();
     assert_eq!((&checked["verdict"], &checked["recorded"]), (&json!("new"), &json!(false)));
-    let judged = server.post("/v1/fetch", json!({"url": old})).good();
+    let verdict = server.post("/v1/fetch", json!({"url": old})).good();
     let new = format!("{}/new", site.base);
-    assert_eq!((&judged["url"], &judged["redirects"][0]["to"]), (&json!(new), &json!(new)));
+    assert_eq!((&verdict["url"], &verdict["redirects"][0]["to"]), (&json!(new), &json!(new)));
     let asked = server.post("/v1/check", json!({"url": "http://copy", "text": words})).good();
     assert_eq!(asked["matches"][0]["url"], new);
     assert_eq!(server.get("/v1/stats").good()["pages"], 2);

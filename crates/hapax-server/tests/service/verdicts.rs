@@ -165,9 +165,9 @@ fn events_are_read_waited_for_and_streamed() {
         .write_all(b"GET /v1/events/stream HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 1\r\n\r\n")
         .unwrap();
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
-    let told = lines.skip_while(|line| !line.starts_with("id: ")).take(3).collect::<Vec<_>>();
-    assert_eq!((told[0].as_str(), told[1].as_str()), ("id: 2", "event: joined"));
-    assert!(told[2].contains(r#""url":"http://b""#), "{told:?}");
+    let event = lines.skip_while(|line| !line.starts_with("id: ")).take(3).collect::<Vec<_>>();
+    assert_eq!((event[0].as_str(), event[1].as_str()), ("id: 2", "event: joined"));
+    assert!(event[2].contains(r#""url":"http://b""#), "{event:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Invalid files.
+//! Invalid and damaged files of a repository.
 
 use crate::line::{assert_clean, create, open, page, recipe};
 use hapax::fingerprint::Recipe;

@@ -231,7 +231,10 @@ fn events_that_contradict_are_dropped_and_their_numbers_go_on() {
             last.value()
         };
         let repair = repair_folder(folder.path(), Unreadable::Refuse).unwrap();
-        assert!(repair.mended.details.iter().any(|told| told.contains("events")), "{repair:#?}");
+        assert!(
+            repair.mended.details.iter().any(|detail| detail.contains("events")),
+            "{repair:#?}"
+        );
         assert!(repair.check.unwrap().is_clean(), "{what}");
         let store = open(folder.path());
         assert!(store.events(0, 10).unwrap().is_empty());

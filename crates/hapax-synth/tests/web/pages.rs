@@ -116,8 +116,8 @@ fn each_language_is_written_in_its_script() {
             match language {
                 Language::Han | Language::Japanese => assert!(!text.contains(' '), "{text}"),
                 Language::Latin | Language::Accented | Language::Cyrillic => {
-                    let apart = text.split_whitespace().filter(|w| w.contains(char::is_alphabetic));
-                    assert_eq!(apart.count(), tokens(&text).len(), "{text}");
+                    let words = text.split_whitespace().filter(|w| w.contains(char::is_alphabetic));
+                    assert_eq!(words.count(), tokens(&text).len(), "{text}");
                 }
                 Language::Thai => {
                     let phrases = text.split_whitespace().count();

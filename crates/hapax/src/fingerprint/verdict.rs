@@ -27,15 +27,15 @@ impl Comparison {
             [name] => return format!("{name} has no words to compare."),
             _ => {}
         }
-        let judged = if self.same_text {
+        let sentence = if self.same_text {
             "The pages show exactly the same text.".to_owned()
         } else {
             conclusion(self.jaccard, self.containment, smaller(self), shingle)
         };
         if self.left.too_short || self.right.too_short {
-            format!("{judged} But there is so little text that this says little.")
+            format!("{sentence} But there is so little text that this says little.")
         } else {
-            judged
+            sentence
         }
     }
 }

@@ -149,10 +149,10 @@ fn own_texts_differ_if_both_are_long_enough_and_share_little() {
 #[test]
 fn similar_own_texts_share_a_bucket() {
     let (brass, copper) = (own("brass kettle 4711"), own("copper pot with lid 4712"));
-    let meetings =
+    let common =
         |a: &OwnText, b: &OwnText| (0..40).filter(|it| a.bucket(*it) == b.bucket(*it)).count();
-    assert_eq!((meetings(&brass, &brass), own("brass kettle").bucket(3)), (40, 0));
-    assert!(meetings(&brass, &copper) < 3);
+    assert_eq!((common(&brass, &brass), own("brass kettle").bucket(3)), (40, 0));
+    assert!(common(&brass, &copper) < 3);
 }
 
 proptest! {

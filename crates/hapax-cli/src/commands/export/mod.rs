@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let reader = store.reader();
     let market = arguments.market.as_deref().map(|name| reader.market(name)).transpose();
     let market = market.map_err(failure)?;
-    let pending = Pending::beside(out)?;
+    let pending = Pending::next_to(out)?;
     let mut sink: Box<dyn Sink> = match kind {
         Kind::Parquet => Box::new(parquet::Tables::create(&pending.path)?),
         Kind::Jsonl => Box::new(jsonl::Files::create(&pending.path)?),
@@ -132,7 +132,7 @@ struct Pending {
 }
 
 impl Pending {
-    fn beside(out: &Path) -> Result<Self, Failure> {
+    fn next_to(out: &Path) -> Result<Self, Failure> {
         let folder = match out.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),

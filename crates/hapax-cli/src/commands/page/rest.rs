@@ -1,6 +1,7 @@
 //! `hapax page show`, `forget`, `redirect`, `score` and `expire`.
 //!
 //! One query or one commit each. An unknown page is an error; of several pages to forget, only if all are unknown.
+//! Works on a folder and through a service alike.
 
 use crate::failure::Failure;
 use crate::output;

@@ -1,6 +1,7 @@
 //! `hapax plan`: predicts which index to use, its size and its speed.
 //!
 //! The engine's planner predicts; this file gives it a clock and prints the result. Builds nothing and reads no file.
+//! [`memory`] detects the memory of this machine, [`quantity`] parses counts and sizes, [`json`] is the JSON form.
 
 mod json;
 pub(crate) mod memory;
