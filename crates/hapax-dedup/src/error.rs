@@ -63,7 +63,7 @@ pub enum Error {
     NoDocuments { inputs: String },
     /// What an interrupted job left in the output folder does not fit this one.
     #[error(
-        "cannot go on with the interrupted run in the output folder: {why}; give the inputs and options that it had, or start over"
+        "cannot continue the interrupted run in the output folder: {why}; give the inputs and options that it had, or start over"
     )]
     CannotResume {
         /// What it was begun with, and what this job has.
@@ -122,7 +122,7 @@ pub enum Error {
         needed: u64,
     },
     /// A kernel was given rows that it cannot work on.
-    #[error("these are no {rows} rows: {what}")]
+    #[error("expected {rows} rows: {what}")]
     Rows {
         /// Which rows were expected.
         rows: &'static str,

@@ -228,7 +228,6 @@ impl Fault {
 /// cover; here that is an error like any other. What `work` touches must not be used after a
 /// failure, or must bear being left half-way, as a transaction does.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    hapax_guard::guarded(work).unwrap_or_else(|text| {
-        Err(Fault::Damaged(format!("the store cannot make sense of it ({text})")))
-    })
+    hapax_guard::guarded(work)
+        .unwrap_or_else(|text| Err(Fault::Damaged(format!("it cannot be parsed ({text})"))))
 }

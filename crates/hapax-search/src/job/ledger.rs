@@ -46,10 +46,10 @@ pub struct Known {
 #[non_exhaustive]
 pub enum LedgerError {
     /// Something else, or written by another version.
-    #[error("this is not a ledger of this version; --from-scratch does without")]
+    #[error("this is not a ledger of this version; --from-scratch processes all queries again")]
     Foreign,
     /// Its checksum is another.
-    #[error("the ledger is damaged; --from-scratch does without")]
+    #[error("the ledger is damaged; --from-scratch processes all queries again")]
     Damaged,
 }
 

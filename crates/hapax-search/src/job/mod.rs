@@ -149,10 +149,10 @@ pub enum JobError<E: std::error::Error> {
         source: BatchError,
     },
     /// The engine did not say what is known of documents that could go.
-    #[error("the search engine failed when removals were brought together")]
+    #[error("the search engine failed when removals were combined")]
     Facts(#[source] E),
     /// Marks could not be resolved.
-    #[error("the removals of all queries cannot be brought together")]
+    #[error("the removals of all queries cannot be combined")]
     Resolve(#[source] BatchError),
 }
 

@@ -19,7 +19,7 @@ pub struct Range {
 
 /// A range that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("fetch.allow: `{0}` is no range of addresses, such as 10.0.0.0/8 or fd00::/8")]
+#[error("fetch.allow: `{0}` is not a range of addresses, such as 10.0.0.0/8 or fd00::/8")]
 pub struct RangeError(pub String);
 
 impl FromStr for Range {

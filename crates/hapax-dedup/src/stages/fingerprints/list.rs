@@ -23,7 +23,7 @@ pub struct Fingerprints {
     pub fingerprints: Vec<Option<Fingerprint>>,
     /// What exact copies share; `None` where nothing is known, or the document has no text.
     pub contents: Vec<Option<ContentHash>>,
-    /// Their sketches, all zeros where there is no fingerprint; none at all when the list has none.
+    /// Their sketches, all zeros where there is not a fingerprint; none at all when the list has none.
     pub sketches: Vec<Sketch>,
     /// Documents without a fingerprint.
     pub without: u64,
