@@ -186,7 +186,7 @@ fn coverage(out: &mut String, summary: &Summary) {
         summary.coverage.iter().map(|it| (it.queries as f64, value(it) as f64)).collect()
     };
     let chart = Chart {
-        title: "Documents in the results of the first queries".to_owned(),
+        title: "Results of the first queries".to_owned(),
         x: Axis::logarithmic("queries"),
         y: Axis::linear("documents").showing(0.0),
         series: vec![
