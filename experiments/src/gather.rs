@@ -78,7 +78,7 @@ fn size_word(size: Size) -> &'static str {
 
 fn markdown(papers: &[(Paper, Vec<Record>)], link: &str) -> String {
     let mut out = "# The papers, measured again\n\n\
-        Written by `cargo xtask papers`; change nothing here by hand. `docs/benchmarks/papers.html` shows the \
+        Written by `cargo xtask papers`; do not edit it by hand. `docs/benchmarks/papers.html` shows the \
         same with all charts in one file. The numbers behind each chart are in `experiments/data/`.\n"
         .to_owned();
     for (paper, records) in papers {
@@ -256,6 +256,17 @@ mod tests {
         let page = fs::read_to_string(folder.path().join("papers.html")).unwrap();
         assert!(page.contains("load &lt;imbalance&gt;") && page.contains("<polyline"));
         assert!(!page.contains("http://") && !page.contains("https://"));
+    }
+
+    #[test]
+    fn the_published_document_agrees_with_the_records() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let records = read(&root.join("experiments/data")).unwrap();
+        let written = fs::read_to_string(root.join("docs/benchmarks/papers.md")).unwrap();
+        assert!(
+            written == markdown(&records, "../../experiments/data"),
+            "`cargo xtask papers` rewrites it"
+        );
     }
 
     #[test]

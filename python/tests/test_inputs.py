@@ -201,7 +201,7 @@ def test_the_first_stays_unless_urls_or_rules_say_otherwise() -> None:
     dated = [{"text": story(1), "fetched": time} for time in (datetime(2026, 3, 2), datetime(2026, 3, 1, tzinfo=timezone.utc), "2026-02-01", None)]
     assert {kept for _, kept, _ in decisions(hapax.dedup(dated, keep="earliest").removed)} == {2}
     reason = hapax.dedup([story(1), story(1)]).removed[0].reason
-    assert reason == "first-recorded: it came first"
+    assert reason == "first-recorded: the kept page came first"
 
 
 def test_rows_of_another_type_are_named() -> None:

@@ -3,6 +3,7 @@
 Pages may link to any file of the repository. Pictures outside `docs/` are copied into the site; a
 link to another file outside it becomes its text and path, because a site has no such file. Lists
 that follow a paragraph directly, and fences with several words, are changed to what MkDocs reads.
+Pages of commands get the whole width, for lines of a hundred characters.
 """
 
 import posixpath
@@ -14,6 +15,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = "reference/commands/"
+STYLE = "assets/site.css"
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 # Marks that `cargo xtask tidy` reads; without the space in front, which would be shown.
 MARK = re.compile(r" ?<!--.*?-->")
@@ -44,10 +46,13 @@ def on_files(files, config):
     for picture in sorted((ROOT / "experiments/data").glob("*.svg")):
         uri = picture.relative_to(ROOT).as_posix()
         files.append(File.generated(config, uri, abs_src_path=str(picture)))
+    files.append(File.generated(config, STYLE, abs_src_path=str(ROOT / "xtask/site/site.css")))
     return files
 
 
 def on_page_markdown(markdown, page, config, files):
+    if page.file.src_uri.startswith(COMMANDS):
+        page.meta["hide"] = ["toc"]
     here = posixpath.join("docs", posixpath.dirname(page.file.src_uri))
     lines, fence, before = [], None, ""
     for line in markdown.split("\n"):

@@ -54,7 +54,7 @@ pub enum Error {
     NoDocuments { inputs: String },
     /// The checkpoint of an interrupted job does not fit this job.
     #[error(
-        "cannot go on with the interrupted run in the output folder: {why}; give the inputs and options that it had, or start over"
+        "cannot continue the interrupted run in the output folder: {why}; give the inputs and options that it had, or start over"
     )]
     CannotResume {
         /// Which input or option differs.
@@ -107,7 +107,7 @@ pub enum Error {
         needed: u64,
     },
     /// A distributed step was given rows that it cannot use.
-    #[error("these are no {rows} rows: {what}")]
+    #[error("expected {rows} rows: {what}")]
     Rows {
         /// The expected kind of rows.
         rows: &'static str,

@@ -151,8 +151,7 @@ impl Shares {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(client).or_default();
         if *count >= self.most {
-            let message =
-                format!("{} requests of yours are under way; wait for answers", self.most);
+            let message = format!("you have {} requests in progress; wait for answers", self.most);
             return Err(ApiError::new(Code::TooManyRequests, message));
         }
         *count += 1;

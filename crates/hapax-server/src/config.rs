@@ -207,7 +207,7 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let examples = "such as 127.0.0.1:8017, [::1]:8017, localhost:0 or 0.0.0.0:80";
     let mut found = text
         .to_socket_addrs()
-        .map_err(|error| format!("`{text}` is no address and port, {examples} ({error})"))?;
+        .map_err(|error| format!("`{text}` is not an address and port, {examples} ({error})"))?;
     found.next().ok_or_else(|| format!("the name in `{text}` has no address; give one {examples}"))
 }
 
@@ -326,7 +326,7 @@ impl Layers {
         }
         let value = table.get_mut(name).filter(|value| !value.is_table()).ok_or_else(unknown)?;
         let kind = value.type_str();
-        let wrong = || error(format!("`{text}` is no {kind} for `{path}`"));
+        let wrong = || error(format!("`{text}` is not a valid {kind} for `{path}`"));
         *value = read_like(value, text).ok_or_else(wrong)?;
         Ok(())
     }
@@ -504,7 +504,7 @@ mod tests {
         assert_eq!(wrong, "a.toml: there is no setting `limits.row`");
         let set = variables(&[("HAPAX_LIMITS__ROWS", "many")]);
         let wrong = layers.environment(set).unwrap_err().to_string();
-        assert_eq!(wrong, "HAPAX_LIMITS__ROWS: `many` is no integer for `limits.rows`");
+        assert_eq!(wrong, "HAPAX_LIMITS__ROWS: `many` is not a valid integer for `limits.rows`");
         layers.set("--x", "limits.rows", "0").unwrap();
         assert!(layers.finish().unwrap_err().to_string().contains("at least 1"));
     }

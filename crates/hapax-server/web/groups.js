@@ -103,5 +103,5 @@ function memberRow(member, winner) {
   return h("tr", {}, h("td", { class: "url" }, address(member.url), " ", state, member.redirects_to && h("div", { class: "hint" }, `→ ${member.redirects_to}`)),
     h("td", { class: "number" }, alike ? percent(alike.similarity, alike.exact) : ""), h("td", { class: "number" }, alike ? count(alike.distance) : ""),
     h("td", { class: "number" }, count(member.words)), h("td", { class: "time" }, time(member.fetched)),
-    h("td", { class: "why" }, wins ? "" : reason?.text ?? ""), h("td", {}, alike && h("a", { href: compare }, "Side by side")));
+    h("td", { class: "why" }, wins ? "" : reason?.text ?? ""), h("td", { class: "time" }, alike && h("a", { href: compare }, "Side by side")));
 }

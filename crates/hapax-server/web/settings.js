@@ -7,10 +7,10 @@ import { settings as ask, token } from "./api.js";
 const NAMES = {
   id: "recipe", extent: "text used", shingle: "words per feature", weighting: "weight of a feature", min_word_chars: "shortest word (characters)", sketch_shingle: "words per passage of the sketch",
   min_features: "fewest features of a page that is compared", within: "largest distance of near-duplicates", min_similarity: "smallest similarity of near-duplicates",
-  rules: "rules that choose the kept page", markets: "markets with rules of their own", scope: "pages are compared within", confirm: "confirms near matches of pages sent without their texts", repair_share: "a group is split when more than this share does not match its kept page", texts_kept: "texts are kept for comparisons", fetching: "fetches pages by address",
+  rules: "rules that choose the kept page", markets: "markets with rules of their own", scope: "pages are compared within", confirm: "near-duplicates on other domains need", frames: "pages that share the frame of a host", repair_share: "a group is split when more than this share does not match its kept page", texts_kept: "texts are kept for comparisons", fetching: "fetches pages by address",
   tokens_needed: "access needs a token", body_bytes: "largest request", rows: "most rows in an answer", search_index: "serves a search index",
 };
-const VALUES = { within: (bits) => plural(bits, "bit"), body_bytes: bytes, scope: (scope) => (scope === "none" ? "the whole repository" : scope) };
+const VALUES = { confirm: (by) => (by === "keyed" ? "their texts" : "their signatures"), frames: (frames) => (frames === "on" ? "compared beyond it, too" : "compared as whole pages"), within: (bits) => plural(bits, "bit"), body_bytes: bytes, scope: (scope) => (scope === "none" ? "the whole repository" : scope) };
 
 export async function settings(place) {
   const input = h("input", { type: "password", id: "token", value: token.get(), autocomplete: "off" });

@@ -228,7 +228,6 @@ impl Fault {
 /// checksums do not cover. Data used by `work` must not be used after a failure, unless it is valid
 /// when left half-way, like a transaction.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    hapax_guard::guarded(work).unwrap_or_else(|text| {
-        Err(Fault::Damaged(format!("the store cannot make sense of it ({text})")))
-    })
+    hapax_guard::guarded(work)
+        .unwrap_or_else(|text| Err(Fault::Damaged(format!("it cannot be parsed ({text})"))))
 }

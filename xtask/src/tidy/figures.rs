@@ -1,13 +1,17 @@
 //! Checks that measured figures in prose equal those in their records.
 //!
-//! A comment in Markdown after a figure names a file; words of the line above the table; the row, by one cell or
-//! several joined by ` & `; the column, with ` / N` for the N-th part. The last number before the comment must equal
-//! the cell, rounded to the precision in prose; before `%`, it is a hundred times the cell. Does not check whether
-//! the record is the latest, or whether it measured what the prose says.
+//! A comment in Markdown after a figure names a record and a place in it. In a table: words of the line above it;
+//! the row, by one cell or several joined by ` & `; the column. In JSON: keys, places in a list from 0, or
+//! `KEY=VALUE` for the first element that has it. ` / N` means the N-th part. The last number before the comment
+//! must be the record's, rounded to the digits that prose has; before `%`, a hundred times it. Does not know
+//! whether the record is the latest, or whether it measured what prose says.
 //!
 //! ```text
 //! rensa takes 4.7 <!-- record: bench/records/D/compare.md; Cleaning; rensa 0.5.0; times ours --> times as long
+//! of web-uci 0.99 <!-- record: bench/records/D/quality.json; web-uci graded/runs/0/pairs/recall/value -->
 //! ```
+
+use serde_json::Value;
 
 use super::constants::marked;
 use super::{Finding, Tree};
@@ -23,24 +27,34 @@ pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
 fn check_mark(line: &str, start: usize, tree: &Tree) -> Result<(), String> {
     let mark = line[start + OPEN.len()..].split(CLOSE).next().unwrap_or_default();
     let parts: Vec<&str> = mark.split(';').map(str::trim).collect();
-    let [file, section, row, column] = parts[..] else {
-        return Err(format!("a mark is written `{OPEN} FILE; SECTION; ROW; COLUMN {CLOSE}`"));
+    let (file, place, last) = match parts[..] {
+        [file, path] => (file, None, path),
+        [file, section, row, column] => (file, Some((section, row)), column),
+        _ => {
+            return Err(format!(
+                "a mark is written `{OPEN} FILE; SECTION; ROW; COLUMN {CLOSE}` or `{OPEN} FILE.json; PATH {CLOSE}`"
+            ));
+        }
     };
     let record = tree.text(file).ok_or_else(|| format!("mark names {file}, which is missing"))?;
-    let (column, divisor) = match column.split_once(" / ") {
-        Some((column, divisor)) => {
-            (column, divisor.parse().map_err(|_| format!("{divisor} is not a number"))?)
+    let (last, divisor) = match last.split_once(" / ") {
+        Some((last, divisor)) => {
+            (last, divisor.parse().map_err(|_| format!("{divisor} is not a number"))?)
         }
-        None => (column, 1.0),
+        None => (last, 1.0),
     };
-    let cell = cell(record, section, row, column)
-        .ok_or_else(|| format!("{file} has no {column} of {row} below {section}"))?;
-    let measured = numbers(cell).next().and_then(|number| number.parse::<f64>().ok());
-    let measured = measured.ok_or_else(|| format!("{cell} in {file} is not a number"))? / divisor;
-    // Text before an earlier mark belongs to that one.
+    let cell = match place {
+        Some((section, row)) => cell(record, section, row, last)
+            .map(str::to_owned)
+            .ok_or_else(|| format!("{file} has no {last} of {row} below {section}"))?,
+        None => element(record, last).ok_or_else(|| format!("{file} has no {last}"))?,
+    };
+    let measured =
+        number(&cell).ok_or_else(|| format!("{cell} in {file} is not a number"))? / divisor;
+    // What stands before an earlier mark belongs to that one.
     let before = line[..start].rsplit(CLOSE).next().unwrap_or_default();
     let Some(stated) = numbers(before).last() else {
-        return Err(format!("no figure stands before the mark of {row}"));
+        return Err(format!("no figure stands before the mark of {last}"));
     };
     let scale = if before.trim_end().ends_with('%') { 100.0 } else { 1.0 };
     let digits = stated.split_once('.').map_or(0, |(_, digits)| digits.len());
@@ -72,6 +86,29 @@ fn cell<'r>(record: &'r str, section: &str, row: &str, column: &str) -> Option<&
     None
 }
 
+/// What stands at `path` in a record of JSON.
+fn element(record: &str, path: &str) -> Option<String> {
+    let record: Value = serde_json::from_str(record).ok()?;
+    let found =
+        path.split('/').try_fold(&record, |value, part| match (value, part.split_once('=')) {
+            (Value::Array(list), Some((key, wanted))) => list
+                .iter()
+                .find(|element| element.get(key).is_some_and(|known| text(known) == wanted)),
+            (Value::Array(list), None) => list.get(part.parse::<usize>().ok()?),
+            (object, _) => object.get(part),
+        })?;
+    Some(text(found))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The number that a cell begins with, or the first in it.
+fn number(cell: &str) -> Option<f64> {
+    cell.parse().ok().or_else(|| numbers(cell).next()?.parse().ok())
+}
+
 fn plain(cell: &str) -> &str {
     cell.trim().trim_matches('*')
 }
@@ -93,8 +130,14 @@ mod tests {
         | **hapax** | a | **1,480,000** | 0.9992 |\n+-----+\n\
         | rensa 0.5.0 | a | 7.04 | 0.9754 |\n";
 
+    const JSON: &str = r#"{"a set": {"runs": [{"by": "bits", "recall": {"value": 0.99516}},
+        {"by": "sketch", "tiny": 5e-7, "cell": "1,480 s"}]}}"#;
+
     fn found_in(prose: &str) -> Vec<String> {
-        let tree = Tree::new([("r.md".to_owned(), Some(RECORD.to_owned()))]);
+        let tree = Tree::new([
+            ("r.md".to_owned(), Some(RECORD.to_owned())),
+            ("r.json".to_owned(), Some(JSON.to_owned())),
+        ]);
         check("README.md", prose, &tree).into_iter().map(|finding| finding.what).collect()
     }
 
@@ -107,6 +150,11 @@ mod tests {
             "1,480,000 <!-- record: r.md; Cleaning; hapax; s -->",
             "1.5 M <!-- record: r.md; Cleaning; hapax; s / 1000000 -->",
             "`1 <!-- record: nowhere -->`",
+            "0.995 <!-- record: r.json; a set/runs/0/recall/value -->",
+            "99.5 % <!-- record: r.json; a set/runs/by=bits/recall/value -->",
+            "1,480 <!-- record: r.json; a set/runs/by=sketch/cell -->",
+            "1.48 thousand <!-- record: r.json; a set/runs/by=sketch/cell / 1000 -->",
+            "0.0000005 <!-- record: r.json; a set/runs/1/tiny -->",
         ] {
             assert_eq!(found_in(right), Vec::<String>::new(), "{right}");
         }
@@ -123,6 +171,11 @@ mod tests {
             ("7 <!-- record: r.md; Cleaning; hapax -->", "a mark is written"),
             ("it <!-- record: r.md; Cleaning; hapax; s -->", "no figure"),
             ("1 <!-- record: r.md; Cleaning; hapax; tool -->", "not a number"),
+            ("0.996 <!-- record: r.json; a set/runs/0/recall/value -->", "states 0.996"),
+            ("1 <!-- record: r.json; a set/runs/0/precision/value -->", "has no a set/runs/0/prec"),
+            ("1 <!-- record: r.json; a set/runs/by=both/tiny -->", "has no a set"),
+            ("1 <!-- record: r.json; a set/runs/2/tiny -->", "has no a set"),
+            ("1 <!-- record: r.json; a set/runs/0/by -->", "not a number"),
         ] {
             let found = found_in(wrong);
             assert!(found.len() == 1 && found[0].contains(words), "{wrong}: {found:?}");

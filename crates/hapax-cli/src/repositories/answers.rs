@@ -69,7 +69,7 @@ pub(crate) fn rows(PageDetail { page, status }: &PageDetail) -> Vec<(&'static st
         ("url", Some(harmless(&page.url).into_owned())),
         ("status", Some(status_text(status))),
         ("because", reason.map(|reason| harmless(&reason.text).into_owned())),
-        ("alike", alike.map(|alike| format!("{:.1} %", 100.0 * alike.similarity))),
+        ("similarity", alike.map(|alike| format!("{:.1} %", 100.0 * alike.similarity))),
         ("distance", alike.map(|alike| readable::counted(alike.distance.into(), "bit"))),
         ("group", page.group.map(|group| group.to_string())),
         ("fingerprint", page.fingerprint.clone()),
@@ -107,10 +107,10 @@ pub(crate) fn decided(row: &Decided) -> Vec<(&'static str, String)> {
         ("kept", winner.map(safe)),
         ("rule", row.rule.as_deref().map(safe)),
         ("because", row.reason.as_deref().map(safe)),
-        ("alike", row.similarity.map(percent)),
+        ("similarity", row.similarity.map(percent)),
         ("distance", row.distance.map(|bits| readable::counted(bits.into(), "bit"))),
         ("own text", row.own_words.map(|words| readable::counted(words, "word"))),
-        ("own alike", row.own_similarity.map(percent)),
+        ("own similarity", row.own_similarity.map(percent)),
         ("read from", Some(format!("{}{place}", safe(&row.file)))),
     ];
     rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()

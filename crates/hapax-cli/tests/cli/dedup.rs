@@ -57,7 +57,7 @@ fn page_show_says_why_a_job_removed_a_document() {
     assert_eq!(fields, (&"in/a.html".into(), &"exact".into(), &1.0.into()));
 
     let refused = folder.refusal(1, &["page", "show", "out", "in/none.html"]);
-    assert!(refused.contains("read no document in/none.html"), "{refused}");
+    assert!(refused.contains("has no document in/none.html"), "{refused}");
     let refused = folder.refusal(2, &["page", "show", "out", "in/a.html", "--market", "de"]);
     assert!(refused.contains("a job has no markets"), "{refused}");
     folder.write("out/groups.parquet", "PAR1 damaged");

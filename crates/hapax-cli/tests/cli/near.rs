@@ -271,7 +271,7 @@ fn bad_fingerprints_are_named_and_nothing_is_written() {
     let folder = Folder::new();
     folder.write("text.txt", "1\nhello world\n").write("odd.bin", [0; 12]);
     for (arguments, printed) in [
-        (&["text.txt"][..], "text.txt: line 2: `hello` is no fingerprint"),
+        (&["text.txt"][..], "text.txt: line 2: `hello` is not a fingerprint"),
         (&["odd.bin", "--binary"], "odd.bin: file length 12 is not a multiple of 8"),
         (&["odd.bin"], "odd.bin: it is neither text nor"),
         (&["."], "it is a folder: hapax fingerprint"),

@@ -90,7 +90,7 @@ fn duplicates_are_marked_then_removed_then_restored() {
     assert!(fetches.iter().all(|tag| !report.contains(tag)));
 
     let printed = stderr(&folder.hapax(&with(&["--apply"])).assert().code(0));
-    assert!(printed.contains("taken out of the index"), "{printed}");
+    assert!(printed.contains("removed from the results"), "{printed}");
     assert!(printed.contains("3 queries unchanged since the last run"), "{printed}");
     assert_eq!(status(&folder), (expected(), vec![]));
 
@@ -101,7 +101,7 @@ fn duplicates_are_marked_then_removed_then_restored() {
     assert_eq!(status(&folder), (expected(), vec![]));
 
     let printed = stderr(&folder.hapax(&["query-dedup", "undo", "out"]).assert().code(0));
-    assert!(printed.contains("16 documents put back, 0 unmarked"), "{printed}");
+    assert!(printed.contains("16 documents restored, 0 unmarked"), "{printed}");
     assert_eq!(status(&folder), (vec![], vec![]));
 }
 

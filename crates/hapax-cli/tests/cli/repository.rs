@@ -23,7 +23,7 @@ fn filled() -> Folder {
     assert_eq!(first, "https://example.org/cranes/  new; nothing near is known\n");
     let copy = add("https://example.org/cranes/print", "a.html", &[]);
     assert!(copy.contains("exact duplicate of https://example.org/cranes/ (100 %, 0 bits)"));
-    assert!(copy.contains("; first-domain: it was recorded first"), "{copy}");
+    assert!(copy.contains("; first-domain: the kept page was recorded first"), "{copy}");
     add("https://example.org/ferry", "other.html", &[]);
     folder.output(&[
         "page",

@@ -53,7 +53,7 @@ fn a_fetch_that_fails_leaves_no_repository_behind() {
     let folder = Folder::new();
     for (url, said) in [
         ("http://nobody.invalid/", "the name nobody.invalid cannot be resolved"),
-        ("http://127.0.0.1:1/", "its host is no public address"),
+        ("http://127.0.0.1:1/", "its host is not a public address"),
     ] {
         let failed = folder.hapax(&["page", "fetch", "--store", "seen", url]).assert().code(1);
         assert!(stdout(&failed).contains(said), "{}", stdout(&failed));

@@ -192,8 +192,8 @@ pub(super) fn sections(examples: &[Example], fingerprinter: &Fingerprinter) -> S
         ),
         (
             false,
-            "Kept apart",
-            "Their fingerprints are near, but their texts not alike enough: the pairs closest to the bound.",
+            "Kept although close",
+            "Fingerprints are close, but the texts are less similar than the bound. The pairs closest to the bound:",
         ),
     ] {
         let chosen: Vec<&Example> = examples.iter().filter(|pair| pair.alike == alike).collect();
@@ -240,7 +240,9 @@ fn section(out: &mut String, pair: &Example, by: &mut Fingerprinter, open: bool)
         share(comparison.jaccard),
         if left.text.cut || right.text.cut { "the part shown, of " } else { "" },
         by.recipe().sketch_shingle.words(),
-        pair.reason.as_deref().map_or_else(String::new, |it| format!("; A stays: {}", escape(it))),
+        pair.reason
+            .as_deref()
+            .map_or_else(String::new, |it| format!("; A was kept: {}", escape(it))),
     ));
     out.push_str("<div class=\"rows\">\n");
     let rows = lay_out(&comparison, left_text, right_text);

@@ -90,9 +90,9 @@ pub(super) fn section(out: &mut String, summary: &Summary, frames: &[ShownFrame]
         return;
     }
     out.push_str(&format!(
-        "<section>\n<h2>Frames of the largest hosts</h2>\n<p class=\"facts\">What stands on many pages of a host is its \
-         frame; it was learned for {}. Pages of one host go only if they are alike beyond it, too. Pages that differ in \
-         numbers only, or in a few words without a number, are compared as a whole.</p>\n",
+        "<section>\n<h2>Frames of the largest hosts</h2>\n<p class=\"facts\">The frame of a host is the text that many \
+         of its pages share; it was learned for {}. A page is removed for another one of its host only if they are also alike \
+         beyond the frame. Pages that differ in numbers only, or in a few words without a number, are compared as a whole.</p>\n",
         counted(summary.framed_hosts, "host"),
     ));
     for frame in frames {

@@ -86,7 +86,7 @@ impl ShownGroup {
             "<details class=\"group\"{open}><summary><b>{}</b> documents; kept: \
              <span>{}</span></summary>\n<div class=\"scroll\"><table><thead><tr>\
              <th class=\"text\">document</th><th></th><th>bits</th><th>similarity (estimate)</th>\
-             <th class=\"text\">why the winner is kept</th></tr></thead><tbody>\n",
+             <th class=\"text\">why the kept page was chosen</th></tr></thead><tbody>\n",
             grouped(self.size),
             escape(&self.winner),
         ));

@@ -168,23 +168,27 @@ fn totals(out: &mut String, summary: &Summary) {
     about(summary.largest_group, "document", "in the largest group");
     for (value, noun, what) in [
         (summary.known, "document", "removed because an earlier job kept one like it"),
-        (summary.related_groups, "group", "related by a chain and not merged"),
-        (summary.too_short, "document", "too short to judge: exact copies only"),
+        (summary.related_groups, "group", "that a chain of pairs would have merged with others"),
+        (summary.too_short, "document", "too short to compare: only exact copies were removed"),
         (
             summary.hides_most,
             "document",
-            "with more text hidden than shown: judged by what is shown",
+            "with more text hidden than shown: compared by the shown text",
         ),
         (summary.without_words + summary.empty, "document", "without words"),
-        (summary.not_text, "document", "neither HTML nor text: exact copies only"),
+        (summary.not_text, "document", "neither HTML nor text: only exact copies were removed"),
         (summary.redirects + summary.revisits, "address", "leading to a document"),
-        (summary.passed(), "record", "passed over, listed below"),
+        (summary.passed(), "record", "that are not documents, listed below"),
         (
             summary.collisions,
             "document",
-            "with the fingerprint of many and the text of none: compared with few",
+            "with the fingerprint of many others and a different text",
         ),
-        (summary.saturated, "document", "with too many neighbours: not compared with all of them"),
+        (
+            summary.saturated,
+            "document",
+            "with too many chance matches: compared with what sketches propose",
+        ),
     ] {
         if value > 0 {
             about(value, noun, what);
@@ -351,7 +355,7 @@ fn settings(out: &mut String, summary: &Summary, made: Option<&Made>) {
     line("min-similarity", Cow::Owned(set.min_similarity.to_string()));
     if summary.unconfirmed > 0 {
         let stay = documents(summary.unconfirmed);
-        let why = "kept: the signature is another one's, the text is not";
+        let why = "kept: the signature of another document, but a different text";
         line("not confirmed", Cow::Owned(format!("{stay} {why}")));
     }
     line("frames", escape(&set.frames));

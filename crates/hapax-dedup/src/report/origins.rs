@@ -56,7 +56,7 @@ impl Origins {
             return;
         }
         out.push_str(
-            "<section>\n<h2>Where they come from</h2>\n<div class=\"scroll card\"><table><thead><tr>\
+            "<section>\n<h2>Documents by host or folder</h2>\n<div class=\"scroll card\"><table><thead><tr>\
              <th class=\"text\">host or folder</th><th>documents</th><th>kept</th><th>exact</th>\
              <th>near</th><th class=\"share\"></th></tr></thead><tbody>\n",
         );
@@ -77,7 +77,7 @@ impl Origins {
         out.push_str("</tbody></table></div>\n");
         if self.more > 0 {
             out.push_str(&format!(
-                "<p class=\"facts\">and {} more, with {} removed.</p>\n",
+                "<p class=\"facts\">and {} more, with {} removed from them.</p>\n",
                 grouped(self.more),
                 documents(self.more_removed)
             ));

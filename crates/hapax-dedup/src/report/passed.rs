@@ -34,22 +34,22 @@ pub(super) fn section(out: &mut String, summary: &Summary, shown: &[Passed]) {
         return;
     }
     out.push_str(&format!(
-        "<section>\n<h2>Passed over</h2>\n<p class=\"facts\">Of {} records read, {} are not documents: {}.</p>\n\
-         <table>\n<thead><tr><th>record</th><th>why</th><th>file</th><th>line, row or record</th></tr></thead>\n<tbody>\n",
+        "<section>\n<h2>Records that are not documents</h2>\n<p class=\"facts\">Of {} records read, {} are not documents: {}.</p>\n\
+         <div class=\"scroll card\"><table>\n<thead><tr><th class=\"text\">record</th><th class=\"text\">why</th><th class=\"text\">file</th><th>line, row or record</th></tr></thead>\n<tbody>\n",
         grouped(summary.records),
         grouped(summary.passed()),
         crate::passed_line(&summary.passed_over),
     ));
     for passed in shown {
         out.push_str(&format!(
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+            "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td></tr>\n",
             super::address(&passed.document),
             escape(&passed.reason),
             escape(&passed.file),
             passed.record.map_or_else(|| "–".to_owned(), grouped),
         ));
     }
-    out.push_str("</tbody>\n</table>\n");
+    out.push_str("</tbody>\n</table></div>\n");
     // Redirects and revisits that lead to a document are listed with it.
     let more = summary.passed() - summary.redirects - summary.revisits - shown.len() as u64;
     if more > 0 {

@@ -186,7 +186,7 @@ impl SignatureReader {
         let read = reader.file.read_exact(&mut start);
         let version = start[8..].try_into().map(u32::from_le_bytes).unwrap_or_default();
         if read.is_err() || start[..8] != *MAGIC {
-            return Err(reader.wrong("it is no file of signatures"));
+            return Err(reader.wrong("it is not a file of signatures"));
         }
         if !(OLDEST..=FORMAT).contains(&version) {
             let what =

@@ -75,7 +75,7 @@ fn an_earlier_job_of_another_recipe_or_a_damaged_one_is_refused() {
     folder.write("first/kept.signatures", &bytes);
     assert!(refusal(&|_| {}).contains("damaged"));
     folder.write("first/kept.signatures", "something else");
-    assert!(refusal(&|_| {}).contains("no file of signatures"));
+    assert!(refusal(&|_| {}).contains("not a file of signatures"));
     std::fs::remove_file(folder.path("first/kept.signatures")).unwrap();
     assert!(refusal(&|_| {}).contains("kept.signatures"));
 }

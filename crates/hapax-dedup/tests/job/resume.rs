@@ -351,7 +351,7 @@ fn a_file_that_is_not_a_checkpoint_is_not_overwritten() {
         "a file of another program, in whose place nothing may be written",
     );
     let error = folder.dedup(&[&input], "out", |_| {}).unwrap_err().to_string();
-    assert!(error.contains("no file of signatures") && error.contains("start over"), "{error}");
+    assert!(error.contains("not a file of signatures") && error.contains("start over"), "{error}");
     folder.dedup(&[&input], "out", |options| options.restart = true).unwrap();
 }
 

@@ -46,10 +46,10 @@ pub struct Known {
 #[non_exhaustive]
 pub enum LedgerError {
     /// Another format or version.
-    #[error("this is not a ledger of this version; --from-scratch does without")]
+    #[error("this is not a ledger of this version; --from-scratch processes all queries again")]
     Foreign,
     /// Its checksum is wrong.
-    #[error("the ledger is damaged; --from-scratch does without")]
+    #[error("the ledger is damaged; --from-scratch processes all queries again")]
     Damaged,
 }
 

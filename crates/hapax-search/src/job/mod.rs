@@ -149,10 +149,10 @@ pub enum JobError<E: std::error::Error> {
         source: BatchError,
     },
     /// The engine could not provide the facts of documents to be removed.
-    #[error("the search engine failed when removals were brought together")]
+    #[error("the search engine failed when removals were combined")]
     Facts(#[source] E),
     /// Resolving the marks failed.
-    #[error("the removals of all queries cannot be brought together")]
+    #[error("the removals of all queries cannot be combined")]
     Resolve(#[source] BatchError),
 }
 

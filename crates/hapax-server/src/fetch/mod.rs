@@ -54,10 +54,10 @@ pub struct Fetched {
 #[non_exhaustive]
 pub enum FetchError {
     /// Not an address that can be fetched.
-    #[error("`{url}` is no http or https address")]
+    #[error("`{url}` is not an http or https address")]
     NotAnAddress { url: String },
     #[error(
-        "{url} is not fetched: its host is no public address; the operator may allow it in fetch.allow"
+        "{url} is not fetched: its host is not a public address; the operator may allow it in fetch.allow"
     )]
     Refused { url: String },
     /// The port is not allowed.

@@ -18,7 +18,7 @@ pub struct Range {
 
 /// A malformed range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("fetch.allow: `{0}` is no range of addresses, such as 10.0.0.0/8 or fd00::/8")]
+#[error("fetch.allow: `{0}` is not a range of addresses, such as 10.0.0.0/8 or fd00::/8")]
 pub struct RangeError(pub String);
 
 impl FromStr for Range {

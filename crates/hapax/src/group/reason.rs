@@ -62,7 +62,7 @@ impl Reason {
             },
             DecidedBy::Url => "equal by every rule, and its URL is first in order".into(),
             DecidedBy::Id => format!("equal by every rule and URL, lower id ({})", winner.id),
-            DecidedBy::Redirect => "the other one redirects".into(),
+            DecidedBy::Redirect => "only the other page redirects".into(),
         };
         Self { rule: by.name(rules), text }
     }
@@ -72,7 +72,7 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
     match rule {
         Rule::Score => match (winner.known_score(), loser.known_score()) {
             (Some(a), Some(b)) => format!("higher score ({a} > {b})"),
-            (a, _) => format!("has a score ({})", a.unwrap_or(f64::NAN)),
+            (a, _) => format!("only the kept page has a score ({})", a.unwrap_or(f64::NAN)),
         },
         Rule::PreferHost(names) => preferred("host", names, winner, loser),
         Rule::PreferTld(names) => preferred("top-level domain", names, winner, loser),
@@ -80,21 +80,23 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
         Rule::AvoidTld(names) => avoided("top-level domain", names, loser),
         // A repository knows the order of recording, but not the sets of copies.
         Rule::FirstDomain if winner.domain_place.is_none() && winner.recorded.is_some() => {
-            "it was recorded first".into()
+            "the kept page was recorded first".into()
         }
         Rule::FirstDomain => match (winner.first_seen, loser.first_seen) {
-            (Some(a), Some(b)) if a < b => format!("its domain had it first ({a} < {b})"),
-            _ if winner.domain_place.is_some() => "its domain had it first".into(),
-            (a, _) => format!("known time of first sight ({})", a.unwrap_or_default()),
+            (Some(a), Some(b)) if a < b => {
+                format!("the kept page's domain had it first ({a} < {b})")
+            }
+            _ if winner.domain_place.is_some() => "the kept page's domain had it first".into(),
+            (a, _) => format!("only the kept page has a time ({})", a.unwrap_or_default()),
         },
         Rule::Https => "https over http".into(),
         Rule::Canonical => match (winner.canonical_status(), loser.canonical_status()) {
             (_, CanonicalStatus::Elsewhere) if loser.canonical.as_deref() == Some(&*winner.url) => {
-                "the other one names it as canonical".into()
+                "the other page names the kept page as canonical".into()
             }
-            (CanonicalStatus::Named, _) => "named canonical by another page".into(),
+            (CanonicalStatus::Named, _) => "a third page names the kept page as canonical".into(),
             (CanonicalStatus::Silent | CanonicalStatus::Elsewhere, _) => {
-                "the other one names another page as canonical".into()
+                "only the other page names a third one as canonical".into()
             }
         },
         Rule::Static => "static URL over a dynamic one".into(),
@@ -103,7 +105,7 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
             winner.url.chars().count(),
             loser.url.chars().count()
         ),
-        Rule::FirstRecorded => "it came first".into(),
+        Rule::FirstRecorded => "the kept page came first".into(),
         Rule::Earliest => by_time("earlier", '<', winner, loser),
         Rule::Latest => by_time("later", '>', winner, loser),
         Rule::Longest => format!("longer text ({} > {} words)", winner.words, loser.words),
@@ -126,12 +128,12 @@ fn preferred(
 
 fn avoided(what: &str, names: &[String], loser: &PageFacts<'_>) -> String {
     let name = names.iter().find(|name| is_below(loser.host(), name));
-    format!("the other one is on an avoided {what} ({})", name.map_or("", String::as_str))
+    format!("only the other page is on an avoided {what} ({})", name.map_or("", String::as_str))
 }
 
 fn by_time(word: &str, sign: char, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> String {
     match (winner.first_seen, loser.first_seen) {
         (Some(a), Some(b)) => format!("first seen {word} ({a} {sign} {b})"),
-        (a, _) => format!("known time of first sight ({})", a.unwrap_or_default()),
+        (a, _) => format!("only the kept page has a time ({})", a.unwrap_or_default()),
     }
 }

@@ -49,7 +49,7 @@ fn page_card(out: &mut String, letter: &str, shown: &Shown, signature: &Signatur
         Some(comparable) => format!("fingerprint <code>{}</code>", comparable.fingerprint),
         None => "no fingerprint: the page has no words".to_owned(),
     };
-    let short = if signature.too_short { " · too short to judge" } else { "" };
+    let short = if signature.too_short { " · too short to compare" } else { "" };
     let hides = if signature.hides_most { " · more text hidden than shown" } else { "" };
     out.push_str(&format!(
         "<div class=\"page {class}\"><p class=\"name\"><b>{letter}</b> {}</p>{title}\

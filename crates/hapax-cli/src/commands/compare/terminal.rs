@@ -95,7 +95,7 @@ fn page_line(letter: &str, shown: &Shown, signature: &Signature) -> String {
         }
         _ => String::new(),
     };
-    let short = if signature.too_short { ", too short to judge" } else { "" };
+    let short = if signature.too_short { ", too short to compare" } else { "" };
     let hides = if signature.hides_most { ", more text hidden than shown" } else { "" };
     let words = readable::counted(u64::from(signature.words), "word");
     format!("{letter}  {fingerprint}  {}  ({words}{short}{hides}){title}\n", shown.name)

@@ -175,8 +175,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = shard_size, requires = "out")]
     shard_size: Option<NonZero<u64>>,
 
-    /// Write kept documents to a file for each input file, in the same order: kept-00000.jsonl is
-    /// what stays of the first [default: one file]
+    /// With as-input, write a file of kept documents for each input file, in the same order:
+    /// kept-00000.jsonl for the first [default: one file]
     #[arg(long, value_name = "LAYOUT", requires = "out", conflicts_with = "shard_size")]
     layout: Option<LayoutArgument>,
 
@@ -202,7 +202,7 @@ pub(crate) struct Arguments {
 enum LayoutArgument {
     /// One file
     One,
-    /// A file for each input file; small files that are a page each share one for every 64
+    /// A file for each input file; pages in a folder share one file for every 64 pages
     AsInput,
 }
 

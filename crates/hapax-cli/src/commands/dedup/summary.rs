@@ -31,7 +31,7 @@ pub(super) fn text(finished: &Finished) -> String {
         run.confirming_seconds,
         run.writing_seconds,
         run.bytes_per_document,
-        run.peak_memory.map_or_else(String::new, |peak| format!(", {} at most", bytes(peak))),
+        run.peak_memory.map_or_else(String::new, |peak| format!(", peak {}", bytes(peak))),
     ));
     for file in &finished.files {
         text.push_str(&format!("{}\n", crate::readable::path(file)));
@@ -47,9 +47,9 @@ fn notes(summary: &Summary) -> Vec<String> {
         noted(
             summary.unconfirmed,
             "document",
-            "kept although the signature is another one's: the texts are not alike",
+            "kept: the signature of another document, but a different text",
         ),
-        noted(summary.too_short, "document", "too short to judge: only exact copies were removed"),
+        noted(summary.too_short, "document", "too short to compare: only exact copies were removed"),
         noted(summary.hides_most, "document", "with more text hidden than shown"),
         noted(summary.without_words + summary.empty, "document", "without words"),
         noted(
@@ -59,18 +59,18 @@ fn notes(summary: &Summary) -> Vec<String> {
         ),
         noted(summary.other_languages, "document", "in other languages: not compared, and kept"),
         noted(summary.redirects, "address", "redirecting to a document"),
-        noted(summary.revisits, "address", "with the content of a document"),
+        noted(summary.revisits, "address", "repeating the content of a document"),
         noted(summary.passed(), "record", "passed over")
             .map(|line| format!("{line}: {}", hapax_dedup::passed_line(&summary.passed_over))),
         noted(
             summary.collisions,
             "document",
-            "with the fingerprint of many others and the text of none: compared with few of them",
+            "with the fingerprint of many others and a different text: each compared with a few",
         ),
-        noted(summary.saturated, "document", "with too many neighbours").map(|line| {
+        noted(summary.saturated, "document", "with too many chance matches").map(|line| {
             match (summary.saturated_chance, summary.saturated_within) {
                 (Some(chance), _) => format!(
-                    "{line}: proposed by sketches, which find {:.1} % of the pairs at the bound",
+                    "{line}: compared with what sketches propose, {:.1} % of the pairs at the bound",
                     100.0 * chance
                 ),
                 (None, within) => {

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Kinds of truth, found by the header of the file unless --truth-kind names one:
-  pairs      id1, id2, label [, jaccard]: same_page, dup, ... are duplicates; diff_page, nondup, ... not
+  pairs      id1, id2, label [, jaccard]; labels such as same_page, dup, diff_page, nondup
   graded     id1, id2, jaccard: all pairs from some similarity up
   groups     id, group
   lists      id, duplicates: all duplicates of a document, separated by commas

@@ -19,6 +19,10 @@ use std::path::{Path, PathBuf};
 
 /// Make a collection of fingerprints
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax near build day1.jsonl --out crawl.hpx
+  hapax near build prints.bin --binary --out prints.hpx")]
 pub(super) struct Build {
     #[command(flatten)]
     input: Input,

@@ -43,7 +43,12 @@ and --verbose prints the predictions.
 With --recall below 1 a search may miss matches. An index then takes about 10 bytes of memory a
 stored page, for queries with their bit sums, which `hapax fingerprint --json --sums` writes. The
 engine, and the share it found of matches searched both ways, are printed at the end. Queries
-without sums are answered exactly, at a higher cost.")]
+without sums are answered exactly, at a higher cost.
+
+Examples:
+  hapax near find new.jsonl --index crawl.hpx --within 3
+  hapax near find day2.parquet --index crawl.hpx --add
+  hapax fingerprint new/ --json --sums | hapax near find - --index crawl.hpx --recall 0.95")]
 pub(super) struct Arguments {
     /// Fingerprints: see `hapax near --help`; `-` for standard input
     #[arg(value_name = "QUERIES")]

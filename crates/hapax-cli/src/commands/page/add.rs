@@ -169,6 +169,10 @@ pub(crate) fn must_be(wanted: &Wanted, folder: &Path) -> Result<(), Failure> {
 
 /// Ask what a page duplicates, without recording it
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax page check seen https://example.org/new new.html
+  curl -s URL | hapax page check --server http://127.0.0.1:8017 URL")]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     store: StoreArguments,

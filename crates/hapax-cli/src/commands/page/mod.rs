@@ -46,6 +46,11 @@ enum PageCommand {
     ///
     /// STORE can be an output folder of `hapax dedup`, too, and URL the id or address of a document
     /// that it read.
+    #[command(after_help = "\
+Examples:
+  hapax page show seen https://example.org/tea
+  hapax page show clean https://example.org/tea       why `hapax dedup --out clean` removed it
+  hapax page show --server http://127.0.0.1:8017 https://example.org/tea")]
     Show(PageQuestion),
     Forget(rest::Forget),
     Redirect(rest::Redirect),

@@ -123,7 +123,7 @@ fn show_decided(arguments: &PageQuestion) -> Result<(), Failure> {
     let rows = Decided::about(folder, name).map_err(anyhow::Error::from)?;
     if rows.is_empty() {
         return Err(Failure::Run(anyhow::anyhow!(
-            "the job that wrote {} read no document {}; ids and addresses are compared as they are written",
+            "{} has no document {}; give its id or address exactly as groups.parquet there has it",
             readable::path(folder),
             harmless(name)
         )));

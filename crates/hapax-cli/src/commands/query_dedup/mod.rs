@@ -33,7 +33,7 @@ use std::path::PathBuf;
     subcommand_negates_reqs = true,
     after_help = "\
 A log has a query a line, or columns: TSV or CSV with a header (query, count, user, time), JSONL;
-packed or not. Queries are normalised, counted, and ranked by how often they are asked.
+compressed or not. Queries are normalised, counted, and ranked by how often they are asked.
 
 The output folder holds removed.parquet (document, winner, query, distance, k, reason),
 queries.parquet, summary.json, run.json, report.html, and data for the next run. Run it again when
@@ -46,7 +46,6 @@ Examples:
   hapax query-dedup --index index --log year.jsonl.zst --policy policy.toml --queries 2000 \\
       --choose overlap --scores pagerank.tsv --out cleaned
   hapax query-dedup --postgres \"host=/run/postgresql dbname=web\" --log queries.tsv --out cleaned
-  hapax query-dedup --postgres \"host=db.example dbname=web sslrootcert=ca.pem\" --log queries.tsv --out cleaned
   hapax query-dedup undo cleaned"
 )]
 pub(crate) struct Arguments {
@@ -258,7 +257,7 @@ fn undo_run(arguments: &UndoArguments) -> Result<(), Failure> {
     };
     if !arguments.quiet {
         say(&format!(
-            "{} put back, {} unmarked in {}",
+            "{} restored, {} unmarked in {}",
             readable::counted(undone.restored, "document"),
             readable::count(undone.unmarked),
             readable::harmless(&name),

@@ -7,12 +7,12 @@ use std::path::Path;
 pub(super) fn text(finished: &Finished, out: Option<&Path>) -> String {
     let (summary, run) = (&finished.summary, &finished.run);
     let what = match summary.effect {
-        Some(Effect::Removed) => "taken out of the index",
-        Some(Effect::Marked) => "marked in the index; --apply takes them out",
+        Some(Effect::Removed) => "removed from the results",
+        Some(Effect::Marked) => "marked in the index; --apply removes them from the results",
         None => "found; nothing was changed",
     };
     let mut text = format!(
-        "{} of {}, {} looked at: {} {what}\n",
+        "{} of {}, {} compared: {} {what}\n",
         counted(summary.queries, "query"),
         counted(summary.log.distinct, "different one"),
         counted(summary.examined, "result"),
@@ -28,8 +28,8 @@ pub(super) fn text(finished: &Finished, out: Option<&Path>) -> String {
     }
     if let Some(difference) = &summary.difference {
         text.push_str(&format!(
-            "one by one and all at once: {} in both, {} of them with another winner; {} one by one \
-             only, {} all at once only\n",
+            "sequential and parallel mode: {} in both, {} of them with another kept page; {} in sequential mode \
+             only, {} in parallel mode only\n",
             count(difference.both),
             count(difference.other_winner),
             count(difference.only_one_by_one),
@@ -38,7 +38,7 @@ pub(super) fn text(finished: &Finished, out: Option<&Path>) -> String {
     }
     let each = |seconds: f64| 1e3 * seconds / summary.queries.max(1) as f64;
     text.push_str(&format!(
-        "{:.2} s on {}; a query {:.2} ms retrieval, {:.2} ms finding duplicates\n",
+        "{:.2} s on {}; per query {:.2} ms retrieval, {:.2} ms duplicate search\n",
         run.seconds,
         counted(run.threads as u64, "thread"),
         each(run.retrieval_seconds),
@@ -54,11 +54,11 @@ fn notes(summary: &Summary) -> Vec<String> {
     let log = &summary.log;
     [
         (summary.without_results, "query", "without results"),
-        (log.bad, "row", "of the log that could not be understood"),
-        (log.empty, "row", "with nothing in them"),
-        (log.too_long, "row", "longer than queries are"),
+        (log.bad, "row", "of the log that could not be parsed"),
+        (log.empty, "row", "without a query"),
+        (log.too_long, "row", "too long for a query"),
         (log.repeated, "row", "repeated within a session"),
-        (log.robots, "row", "of robots"),
+        (log.robots, "row", "by robots"),
     ]
     .into_iter()
     .filter(|(n, ..)| *n > 0)

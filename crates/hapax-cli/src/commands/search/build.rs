@@ -29,6 +29,11 @@ use crate::recipes::RecipeArguments;
 /// Reads everything `hapax dedup` reads. The index appears when it is complete. Of documents with
 /// the same id, or else the same address, the last one is kept.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax search build crawl/*.warc.gz --out index
+  hapax search build crawl.parquet --scores pagerank.tsv --out index
+  hapax search build crawl.parquet --postgres \"host=/run/postgresql dbname=web\"")]
 pub(crate) struct BuildArguments {
     #[command(flatten)]
     what: CorpusToIndex,

@@ -30,6 +30,11 @@ const LINE: usize = 160;
 /// policy would keep. The bounds may depend on the number of results and, with --rank, on the
 /// popularity of the query.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax search query --index index harbour crane
+  hapax search query --index index --collapse \"harbour crane\" site:example.org
+  hapax search query --index index --json --limit 50 harbour -- -crane")]
 pub(crate) struct Arguments {
     /// Words, "phrases", +word, -word, site:HOST, lang:CODE
     #[arg(required = true, value_name = "WORDS")]

@@ -42,9 +42,15 @@ enum Command {
     Promote(Promote),
 }
 
-/// Back up a repository, while its service runs with --server: only what has changed since the last
-/// backup
+/// Back up a repository: everything the first time, then what has changed
+///
+/// With --server it works while the service runs. A backup gets its name when it was written and
+/// read again.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax store backup --server http://127.0.0.1:8017 --to /backups/seen
+  hapax store backup seen --to s3://bucket/backups --name monday")]
 struct Backup {
     #[command(flatten)]
     store: StoreArguments,
@@ -76,6 +82,10 @@ struct List {
 
 /// Restore a backup into a new folder, and check it
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax store restore /backups/seen --to seen
+  hapax store restore s3://bucket/backups --name monday --to seen")]
 struct Restore {
     /// Where the backups are
     #[arg(value_name = "PLACE")]

@@ -72,7 +72,7 @@ fn json(text: &[u8]) -> Result<(Option<String>, Listed), String> {
         Value::String(digits) => Some(fingerprint(digits.as_bytes())?),
         Value::Number(number) => match number.as_u64() {
             Some(bits) => Some(Fingerprint::from_bits(bits)),
-            None => return Err(format!("{number} is no 64-bit fingerprint")),
+            None => return Err(format!("{number} is not a 64-bit fingerprint")),
         },
         _ => return Err("`fingerprint` is neither text nor a number".to_owned()),
     };
@@ -159,7 +159,7 @@ pub(super) fn fingerprint(digits: &[u8]) -> Result<Fingerprint, String> {
     bits.map(Fingerprint::from_bits).ok_or_else(|| {
         let shown: String = String::from_utf8_lossy(digits).chars().take(40).collect();
         format!(
-            "`{}` is no fingerprint: 16 hexadecimal digits, 0x and up to 16, or a decimal number \
+            "`{}` is not a fingerprint: 16 hexadecimal digits, 0x and up to 16, or a decimal number \
              up to {}; hapax fingerprint makes them of documents",
             shown.escape_debug(),
             u64::MAX

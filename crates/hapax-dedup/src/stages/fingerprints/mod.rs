@@ -147,7 +147,7 @@ fn sketch(digits: &str) -> Result<Sketch, String> {
 }
 
 fn content(digits: &str) -> Result<ContentHash, String> {
-    digits.parse().map_err(|_| format!("{digits:?} is no content hash"))
+    digits.parse().map_err(|_| format!("{digits:?} is not a content hash"))
 }
 
 #[cfg(test)]

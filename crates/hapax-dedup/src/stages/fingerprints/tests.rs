@@ -72,7 +72,7 @@ fn csv_is_read_with_quotes_line_breaks_and_any_order_of_columns() {
         ("id,fingerprint\n\"a,1\n", "line 2: a quote is not closed"),
         ("id,fingerprint\n\"a\"b,1\n", "line 2: text behind a closing quote"),
         ("id,fingerprint\na\n", "line 2: 1 cells, and the header has 2"),
-        ("id,fingerprint\na,zz\n", "line 2: `zz` is no fingerprint"),
+        ("id,fingerprint\na,zz\n", "line 2: `zz` is not a fingerprint"),
     ] {
         assert!(text(given).unwrap_err().to_string().contains(what), "{given}");
     }
@@ -82,15 +82,15 @@ fn csv_is_read_with_quotes_line_breaks_and_any_order_of_columns() {
 fn an_error_quotes_what_is_not_a_fingerprint() {
     let other = format!("{{\"fingerprint\":1,\"sums\":{:?}}}", [1; 64]);
     for (given, what) in [
-        ("1\nxyz", "line 2: `xyz` is no fingerprint"),
-        ("18446744073709551616", "`18446744073709551616` is no fingerprint"),
-        ("+1", "`+1` is no fingerprint"),
-        ("0x", "`0x` is no fingerprint"),
-        ("0x+f", "`0x+f` is no fingerprint"),
-        ("zz00000000000000", "is no fingerprint"),
+        ("1\nxyz", "line 2: `xyz` is not a fingerprint"),
+        ("18446744073709551616", "`18446744073709551616` is not a fingerprint"),
+        ("+1", "`+1` is not a fingerprint"),
+        ("0x", "`0x` is not a fingerprint"),
+        ("0x+f", "`0x+f` is not a fingerprint"),
+        ("zz00000000000000", "is not a fingerprint"),
         ("{\"id\":\"a\"}", "it has no `fingerprint`"),
         ("{\"a\":\"x\",\"b\":\"y\",\"distance\":1}", "hapax groups reads pairs"),
-        ("{\"fingerprint\":-1}", "-1 is no 64-bit fingerprint"),
+        ("{\"fingerprint\":-1}", "-1 is not a 64-bit fingerprint"),
         ("{\"fingerprint\":[]}", "neither text nor a number"),
         ("{\"fingerprint\":1", "line 1: bad JSON"),
         ("{\"fingerprint\":1,\"recipe\":\"web\"}", "web"),

@@ -26,9 +26,15 @@ pub(super) fn page(summary: &Summary, run: &Run, queries: &[Ranked], outcome: &O
         (&summary.duplicates_by_rank, &run.duplicates_by_rank_seconds)
     {
         duplicates_by_rank(&mut out, table, times, summary);
+    }
+    out.push_str("<section class=\"charts\">\n");
+    if let (Some(table), Some(times)) =
+        (&summary.duplicates_by_rank, &run.duplicates_by_rank_seconds)
+    {
         figures(&mut out, table, times);
     }
     coverage(&mut out, summary);
+    out.push_str("</section>\n");
     query_list(&mut out, queries, outcome);
     duplicates(&mut out, queries, outcome);
     settings(&mut out, summary);
@@ -56,15 +62,18 @@ fn tiles(out: &mut String, summary: &Summary, run: &Run) {
     let asked = summary.queries.max(1) as f64;
     let milliseconds = |seconds: f64| format!("{:.2} ms", 1e3 * seconds / asked);
     for (value, noun, about) in [
-        (summary.log.rows, "row", "of the log"),
-        (summary.log.distinct, "different query", "in it"),
-        (summary.examined, "result", "looked at"),
+        (summary.log.rows, "row", "in the query log"),
+        (summary.log.distinct, "different query", "in the query log"),
+        (summary.examined, "result", "compared"),
     ] {
         tile(grouped(value), &format!("{} {about}", plural(value, noun)));
     }
-    tile(format!("≈ {}", grouped(summary.documents)), "documents among them, from a sample");
-    tile(milliseconds(run.retrieval_seconds), "of retrieval a query");
-    tile(milliseconds(run.dedup_seconds), "of finding duplicates a query");
+    tile(
+        format!("≈ {}", grouped(summary.documents)),
+        "different documents in these results, estimated",
+    );
+    tile(milliseconds(run.retrieval_seconds), "retrieval per query");
+    tile(milliseconds(run.dedup_seconds), "duplicate search per query");
     if run.known > 0 {
         let queries = plural(run.known, "query");
         tile(grouped(run.known), &format!("{queries} unchanged since the last run"));
@@ -72,9 +81,9 @@ fn tiles(out: &mut String, summary: &Summary, run: &Run) {
     for (value, noun, about) in [
         (summary.without_results, "query", "without results"),
         (summary.log.repeated, "row", "repeated within a session"),
-        (summary.log.robots, "row", "of robots"),
+        (summary.log.robots, "row", "by robots"),
         (summary.log.empty + summary.log.too_long, "row", "empty or too long"),
-        (summary.log.bad, "row", "that could not be understood"),
+        (summary.log.bad, "row", "that could not be parsed"),
     ] {
         if value > 0 {
             tile(grouped(value), &format!("{} {about}", plural(value, noun)));
@@ -83,8 +92,8 @@ fn tiles(out: &mut String, summary: &Summary, run: &Run) {
     out.push_str("</div>\n");
     if let Some(difference) = &summary.difference {
         out.push_str(&format!(
-            "<p class=\"about\">One by one and all at once agree on {} duplicates ({} of them with another \
-             winner); {} are found one by one only, {} all at once only.</p>\n",
+            "<p class=\"about\">Both modes find {} duplicates, {} of them with another kept page. {} are found by the \
+             sequential mode only, {} by the parallel mode only.</p>\n",
             grouped(difference.both),
             grouped(difference.other_winner),
             grouped(difference.only_one_by_one),
@@ -101,16 +110,16 @@ fn duplicates_by_rank(
 ) {
     let way = match summary.mode {
         Mode::Parallel => {
-            "All queries at once. A duplicate counts for the most frequent query that found it; \
-             retrieval is done once for all k."
+            "All queries in parallel. A duplicate counts for the most frequent query that found it; \
+             each query is retrieved once for all k."
         }
         Mode::Sequential => {
             "One query after the other; each k begins with the whole index. Retrieval is timed once."
         }
     };
     out.push_str(&format!(
-        "<section>\n<h2>Duplicates by rank of the query and by k</h2>\n<p class=\"about\">As Table I of the \
-         paper. {way}</p>\n<div class=\"scroll\"><table>\n<tr><th class=\"text\">queries by rank</th>"
+        "<section>\n<h2>Duplicates by query rank and distance</h2>\n<p class=\"about\">k is the number of bits in \
+         which fingerprints may differ; s are seconds. {way} (Table I of Pi et al. 2009)</p>\n<div class=\"scroll\"><table>\n<tr><th class=\"text\">queries by rank</th>"
     ));
     for k in &table.bounds {
         out.push_str(&format!("<th>k = {k}</th><th>s</th>"));
@@ -156,19 +165,19 @@ fn figures(out: &mut String, table: &DuplicatesByRank, times: &Times) {
         .map(|at| times.seconds.iter().filter_map(|group| group.get(at)).sum())
         .collect();
     figure(
-        format!("Duplicates a query, by rank, k = {k}"),
-        bars(&by_rank.collect::<Vec<_>>(), "near", "duplicates a query by rank"),
-        "As Figure 4 of the paper: what the average query of a group removes.",
+        format!("Duplicates per query, by rank, k = {k}"),
+        bars(&by_rank.collect::<Vec<_>>(), "near", "duplicates per query by rank"),
+        "What the average query of a group removes (Figure 4 of the paper).",
     );
     figure(
         "Duplicates of all queries, by k".to_owned(),
         bars(&by_bound(totals), "groups", "duplicates by k"),
-        "As Figure 5 of the paper: k = 0 finds equal fingerprints, as a checksum of the words would.",
+        "k = 0 finds equal fingerprints, as a checksum of the words would (Figure 5).",
     );
     figure(
         "Seconds for all queries, by k".to_owned(),
         bars(&by_bound(seconds), "kept", "seconds by k"),
-        "As Figure 6 of the paper: retrieval and finding duplicates, summed over threads.",
+        "Retrieval and duplicate search, summed over threads (Figure 6).",
     );
 }
 
@@ -177,7 +186,7 @@ fn coverage(out: &mut String, summary: &Summary) {
         summary.coverage.iter().map(|it| (it.queries as f64, value(it) as f64)).collect()
     };
     let chart = Chart {
-        title: "Documents that the first queries bring".to_owned(),
+        title: "Results of the first queries".to_owned(),
         x: Axis::logarithmic("queries"),
         y: Axis::linear("documents").showing(0.0),
         series: vec![
@@ -185,9 +194,8 @@ fn coverage(out: &mut String, summary: &Summary) {
             Series::new("by overlap", point(|it| it.by_overlap)),
         ],
         about: format!(
-            "As Figure 7 of the paper wishes: the greedy order takes the query next whose results \
-             bring the most documents not examined yet, weighed by how often it is asked. {} were \
-             chosen by {}.",
+            "The greedy order takes next the query whose results have the most documents not examined yet, \
+             weighted by how often it is asked (Figure 7). {} were chosen by {}.",
             grouped(summary.queries),
             match summary.choice {
                 Choice::Frequency => "frequency",
@@ -201,8 +209,8 @@ fn coverage(out: &mut String, summary: &Summary) {
 fn query_list(out: &mut String, queries: &[Ranked], outcome: &Outcome) {
     out.push_str(
         "<section>\n<h2>The first queries</h2>\n<div class=\"scroll\"><table>\n<tr><th>rank</th>\
-         <th class=\"text\">query</th><th>asked</th><th>results</th><th>looked at</th>\
-         <th>could go</th></tr>\n",
+         <th class=\"text\">query</th><th>asked</th><th>results</th><th>compared</th>\
+         <th>duplicates</th></tr>\n",
     );
     for (query, found) in queries.iter().zip(&outcome.queries).take(LISTED) {
         out.push_str(&format!(
@@ -225,7 +233,7 @@ fn duplicates(out: &mut String, queries: &[Ranked], outcome: &Outcome) {
     }
     out.push_str(
         "<section>\n<h2>Some duplicates</h2>\n<div class=\"scroll\"><table>\n<tr>\
-         <th class=\"text\">duplicate</th><th class=\"text\">stays</th><th class=\"text\">query</th>\
+         <th class=\"text\">duplicate</th><th class=\"text\">kept page</th><th class=\"text\">query</th>\
          <th>bits</th><th class=\"text\">why</th></tr>\n",
     );
     let step = (outcome.removed.len() / LISTED).max(1);
