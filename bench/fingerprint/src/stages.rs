@@ -1,6 +1,7 @@
 //! Measures each stage alone, all together, and on two threads.
 //!
 //! The input of a stage is the real output of the stages before it. Two threads must give the fingerprints of one.
+//! A wrong answer stops the run. Does not measure reading of files.
 
 use crate::measure::{Bench, table};
 use anyhow::{Result, ensure};

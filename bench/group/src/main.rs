@@ -1,6 +1,7 @@
 //! Measures grouping a million pages, compared with sorting the same pairs.
 //!
 //! Prints ratios and asserts answers; slowness is not a failure: `cargo run --release -p hapax-bench-group`.
+//! Groups in a batch, and one page at a time with a simulated index.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement prints")]
 

@@ -1,10 +1,10 @@
 //! Checks that measured figures in prose equal those in their records.
 //!
-//! A comment in Markdown after a figure names a record and a place in it. In a table: words of the line above it;
-//! the row, by one cell or several joined by ` & `; the column. In JSON: keys, places in a list from 0, or
-//! `KEY=VALUE` for the first element that has it. ` / N` means the N-th part. The last number before the comment
-//! must be the record's, rounded to the digits that prose has; before `%`, a hundred times it. Does not know
-//! whether the record is the latest, or whether it measured what prose says.
+//! A comment in Markdown after a figure names a record and a place in it. In a table: words of the line above it; the
+//! row, by one cell or several joined by ` & `; the column. In JSON: keys, list indices from 0, or `KEY=VALUE` for
+//! the first matching element. ` / N` means the N-th part. The last number before the comment must equal the record,
+//! rounded to the precision in prose; before `%`, it is a hundred times the record. Does not check whether the record
+//! is the latest, or whether it measured what the prose says.
 //!
 //! ```text
 //! rensa takes 4.7 <!-- record: bench/records/D/compare.md; Cleaning; rensa 0.5.0; times ours --> times as long
@@ -51,7 +51,7 @@ fn check_mark(line: &str, start: usize, tree: &Tree) -> Result<(), String> {
     };
     let measured =
         number(&cell).ok_or_else(|| format!("{cell} in {file} is not a number"))? / divisor;
-    // What stands before an earlier mark belongs to that one.
+    // Text before an earlier mark belongs to that one.
     let before = line[..start].rsplit(CLOSE).next().unwrap_or_default();
     let Some(stated) = numbers(before).last() else {
         return Err(format!("no figure stands before the mark of {last}"));
@@ -86,7 +86,7 @@ fn cell<'r>(record: &'r str, section: &str, row: &str, column: &str) -> Option<&
     None
 }
 
-/// What stands at `path` in a record of JSON.
+/// The value at `path` in a JSON record.
 fn element(record: &str, path: &str) -> Option<String> {
     let record: Value = serde_json::from_str(record).ok()?;
     let found =
@@ -104,7 +104,7 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The number that a cell begins with, or the first in it.
+/// The number at the start of a cell, or else the first one in it.
 fn number(cell: &str) -> Option<f64> {
     cell.parse().ok().or_else(|| numbers(cell).next()?.parse().ok())
 }
