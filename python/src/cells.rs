@@ -22,10 +22,10 @@ use arrow_pyarrow::PyArrowType;
 use hapax::fingerprint::ContentHash;
 use hapax::page::{ExtractOptions, Extractor};
 use hapax_dedup::recipes::LoadError;
-use hapax_partition::study::alike;
+use hapax_partition::study::similar_pairs;
 use hapax_partition::{
     Bounds, Deviations, ExactBounds, FeatureMaker, LengthVector, Mapping, MappingSettings,
-    PageFeatures, PartitionError, Placed, Shelf,
+    PageFeatures, PartitionError, Placed, StoredPages,
 };
 use pyo3::prelude::*;
 
@@ -204,7 +204,7 @@ impl CellsCore {
         }
         let mut shelves = BTreeMap::new();
         for (cell, pages) in cells {
-            shelves.insert(cell, Shelf::new(pages, self.least).map_err(|it| refused(&it))?);
+            shelves.insert(cell, StoredPages::new(pages, self.least).map_err(|it| refused(&it))?);
         }
         let bounds = match self.bound {
             Bound::Exact(_) => None,
@@ -232,7 +232,8 @@ impl CellsCore {
         let pages = self.reader()?.sample(batches)?;
         let all: Vec<&PageFeatures> = pages.iter().collect();
         let placed: Vec<Placed> = pages.iter().map(|page| self.placed(page)).collect();
-        let pairs = alike(&all, &all, self.least, &mut |_| ()).map_err(|error| refused(&error))?;
+        let pairs =
+            similar_pairs(&all, &all, self.least, &mut |_| ()).map_err(|error| refused(&error))?;
         let pairs: Vec<(usize, usize)> = pairs
             .into_iter()
             .filter(|(a, b)| a < b)

@@ -1,10 +1,9 @@
-//! Everything a release consists of, in one folder: `cargo xtask dist`.
+//! Builds all files of a release in one folder: `cargo xtask dist`.
 //!
-//! The program as an archive (with completions, manual pages, licences, unit file and settings),
-//! the Python wheel that contains it, every crate as `cargo publish` would send it, and their
-//! checksums. Archives depend on the commit alone, not on the clock. With `--check` the files are
-//! tried as a user would: the archive in a root folder with nothing but the C library, the wheel
-//! in a fresh environment without a compiler. Publishes nothing.
+//! The program as an archive (with completions, manual pages, licences, unit file and settings), the Python wheel
+//! that contains it, every crate as sent by `cargo publish`, and their checksums. Archives depend on the commit only,
+//! not on the time. With `--check` the files are tried like a user would: the archive in a root folder with only the
+//! C library, the wheel in a fresh environment without a compiler. Publishes nothing.
 
 use std::fmt::Write;
 use std::fs;
@@ -32,7 +31,7 @@ pub(crate) struct Arguments {
     check: bool,
 }
 
-/// Files that go into the archive as they are.
+/// Files that are copied into the archive.
 const BESIDE: [&str; 6] = [
     "LICENSE-APACHE",
     "LICENSE-MIT",
@@ -73,7 +72,7 @@ fn built(workspace: &Workspace, profile: &str) -> Result<PathBuf> {
     Ok(target.join(profile).join("hapax"))
 }
 
-/// The machine the compiler builds for, as archives are named.
+/// The target machine of the compiler, as in names of archives.
 fn machine(workspace: &Workspace) -> Result<String> {
     let output = workspace.command("rustc").arg("-vV").output().context("cannot start rustc")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -105,14 +104,14 @@ fn archived(workspace: &Workspace, program: &Path, out: &Path) -> Result<PathBuf
     run(workspace.command(program).args(["man", "--out"]).arg(&manual))?;
     let archive = out.join(format!("{name}.tar.gz"));
     let mut tar = workspace.command("tar");
-    // The same bytes whenever and by whomever it is made.
+    // The same bytes at any time and for any user.
     tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw"]);
     tar.args(["--mtime", &committed(workspace)?, "--create", "--gzip", "--file"]).arg(&archive);
     run(tar.arg("--directory").arg(place.path()).arg(&name).env("GZIP", "-n"))?;
     Ok(archive)
 }
 
-/// When the commit was made, for `tar --mtime`.
+/// The time of the commit, for `tar --mtime`.
 fn committed(workspace: &Workspace) -> Result<String> {
     let arguments = ["-c", "safe.directory=*", "log", "-1", "--format=@%ct"];
     let output = workspace.command("git").args(arguments).output().context("cannot start git")?;
@@ -150,8 +149,8 @@ fn checksums(out: &Path) -> Result<()> {
     fs::write(out.join(CHECKSUMS), lines).context("cannot write the checksums")
 }
 
-/// Cleans the bundled sample in a root folder that holds the archive, the sample and the libraries
-/// the program asks for, and nothing else.
+/// Cleans the bundled sample in a root folder that contains only the archive, the sample and the
+/// libraries that the program needs.
 fn try_archive(workspace: &Workspace, archive: &Path) -> Result<()> {
     let place = tempfile::tempdir().context("cannot make a temporary folder")?;
     let root = place.path();

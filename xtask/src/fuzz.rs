@@ -1,8 +1,8 @@
-//! Fuzzing: a smoke run of every target in the tests, and the long run under libFuzzer.
+//! Fuzzing: a smoke run of every target in the tests, and the long run with libFuzzer.
 //!
 //! The smoke run takes seeds, former findings and a fixed number of mutations. The long run compiles this
-//! repository's crates with coverage counters (`-C passes=sancov-module`, on stable), links libFuzzer, and gives
-//! each target its minutes; dependencies have no counters, so dictionaries guide their inputs. Findings are kept
+//! repository's crates with coverage counters (`-C passes=sancov-module`, on stable), links libFuzzer, and runs each
+//! target for some minutes; dependencies have no counters, so dictionaries guide their inputs. Findings are stored
 //! below `target/fuzz`. `fuzz/soak` and `fuzz/hostile` are built and started here.
 
 use std::fs;
@@ -15,8 +15,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use crate::parts::Tally;
 use crate::workspace::{Workspace, run, run_watched};
 
-/// Cargo calls it in place of the compiler, for the crates of this repository only: it adds counters
-/// for every edge and every comparison, and has every assertion and every overflow noticed.
+/// Compiler wrapper that Cargo uses for the crates of this repository only: adds counters for every
+/// edge and every comparison, and enables assertions and overflow checks.
 const COMPILER: &str = r#"#!/bin/sh
 for word in "$@"; do
     case "$word" in build_script_*) exec "$@" ;; esac
@@ -26,12 +26,12 @@ exec "$@" -C debug-assertions=on -C overflow-checks=on -C passes=sancov-module \
     -C llvm-args=-sanitizer-coverage-pc-table -C llvm-args=-sanitizer-coverage-trace-compares
 "#;
 
-/// Whoever needs more than this, or longer for one input, has failed.
+/// Limits for one input; exceeding one is a failure.
 const MOST_MEGABYTES: u32 = 1500;
 const MOST_SECONDS: u32 = 20;
 const LONGEST_INPUT: u32 = 8192;
 
-/// The part of the tests.
+/// The part of the tests that runs every target briefly.
 pub(crate) fn smoke(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut command = workspace.command(program(workspace, "hapax-fuzz")?);
@@ -43,27 +43,27 @@ pub(crate) fn smoke(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// A program of the same build as everything else.
+/// A program of the release build.
 fn program(workspace: &Workspace, name: &str) -> Result<PathBuf> {
     run(&mut workspace.cargo(["build", "--release", "--workspace", "--bin", name]))?;
     Ok(workspace.binaries().join(name))
 }
 
-/// A repository under faults, against a model.
+/// Runs a repository under faults and compares it with a model.
 pub(crate) fn soak(workspace: &Workspace, seed: u64, minutes: f64) -> Result<bool> {
     let mut command = workspace.command(program(workspace, "hapax-soak")?);
     command.args(["run", "--seed", &seed.to_string(), "--minutes", &minutes.to_string()]);
     Ok(command.status().context("cannot start the soak")?.success())
 }
 
-/// Attacks on a running service.
+/// Attacks a running service.
 pub(crate) fn hostile(workspace: &Workspace, word: Option<&str>) -> Result<bool> {
     let mut command = workspace.command(program(workspace, "hapax-hostile")?);
     command.arg("run").args(word);
     Ok(command.status().context("cannot start the attacks")?.success())
 }
 
-/// The long run: these targets, or all, so many minutes each and so many at a time.
+/// The long run of these targets, or all; `minutes` per target.
 pub(crate) fn long(
     workspace: &Workspace,
     asked: &[String],
@@ -184,7 +184,7 @@ fn one(
 }
 
 impl Row {
-    /// What one line of libFuzzer's output says, which is mostly nothing.
+    /// Reads the figures in a line of libFuzzer's output; most lines have none.
     fn take(&mut self, line: &str) {
         let last = || line.rsplit(' ').next()?.parse().ok();
         if line.starts_with("stat::number_of_executed_units:") {

@@ -1,8 +1,9 @@
 //! Checks the licences of the libraries that this project is built from.
 //!
-//! Every licence that `cargo metadata` states must be met by the list below, and `THIRD-PARTY.md` must name every
-//! library with it. Tests, benchmarks and tools may use a few more, since they are not handed on. Does not check
-//! whether a statement is true, or what else a package contains: C sources are named by hand in [`ALONGSIDE`].
+//! Every licence stated by `cargo metadata` must satisfy the list below, and `THIRD-PARTY.md` must list every library
+//! with its licence. Tests, benchmarks and tools may use a few more licences, because they are not distributed. Does
+//! not check whether a statement is true, or what else a package contains: C sources are listed by hand in
+//! [`ALONGSIDE`].
 //!
 //! Source: SPDX specification 2.3, annex D, "SPDX license expressions".
 
@@ -14,11 +15,11 @@ use serde_json::Value;
 
 use crate::workspace::Workspace;
 
-/// The file that names every library.
+/// The list of all libraries.
 pub(crate) const FILE: &str = "THIRD-PARTY.md";
-/// What users get is built from these packages.
+/// Packages that are distributed.
 const HANDED_ON: [&str; 2] = ["hapax-cli", "hapax-python"];
-/// They ask for no more than to be named.
+/// Licences that require attribution at most.
 const GOOD: [&str; 15] = [
     "0BSD",
     "Apache-2.0",
@@ -36,26 +37,25 @@ const GOOD: [&str; 15] = [
     "Unlicense",
     "Zlib",
 ];
-/// Good where nothing is handed on: changes to the library itself would have to be published.
+/// Accepted for undistributed code: changes to the library itself would have to be published.
 const GOOD_FOR_TOOLS: [&str; 1] = ["MPL-2.0"];
-/// Sources that are compiled in and that no manifest speaks of.
+/// Compiled-in sources that no manifest states.
 const ALONGSIDE: [(&str, &str, &str); 2] = [
     ("libsqlite3-sys", "SQLite", "public domain"),
     ("zstd-sys", "Zstandard", "BSD-3-Clause OR GPL-2.0-only; used under BSD-3-Clause"),
 ];
 
-/// A library: its name and what it states.
+/// A library's name and licence expression.
 type Library = (String, String);
 
-/// The libraries of the workspace.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Libraries {
     handed_on: BTreeSet<Library>,
     tools: BTreeSet<Library>,
 }
 
-/// Checks licences and the file. What is wrong, a line each; with `update` the file is written
-/// instead of compared.
+/// Checks licences and the list; returns one line per problem. With `update` writes the list
+/// instead of comparing it.
 pub(crate) fn check(workspace: &Workspace, update: bool) -> Result<Vec<String>> {
     let arguments = ["metadata", "--format-version", "1", "--locked"];
     let output = workspace.cargo(arguments).output().context("cannot start cargo")?;
@@ -76,7 +76,7 @@ pub(crate) fn check(workspace: &Workspace, update: bool) -> Result<Vec<String>> 
 }
 
 impl Libraries {
-    /// Of what `cargo metadata` says: everything in its graph that is not of the workspace.
+    /// The libraries in the graph of `cargo metadata`, without those of the workspace.
     fn of(metadata: &Value) -> Result<Self> {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -94,7 +94,7 @@ impl Libraries {
         for node in list(&metadata["resolve"]["nodes"]) {
             let mut used = Vec::new();
             for other in list(&node["deps"]) {
-                // What only its tests need is not in what is handed on.
+                // Dependencies of tests are not distributed.
                 let is_test = |kind: &Value| kind["kind"].as_str() == Some("dev");
                 if !list(&other["dep_kinds"]).iter().all(is_test) {
                     used.push(text(&other["pkg"]));
@@ -162,9 +162,9 @@ impl Libraries {
     }
 }
 
-/// Whether a licence expression is met by good licences. What cannot be read is not met.
+/// Whether accepted licences satisfy a licence expression; `false` for an invalid expression.
 fn is_met(expression: &str, good: &dyn Fn(&str) -> bool) -> bool {
-    // Old manifests write a slash for `OR`.
+    // Old manifests use a slash for `OR`.
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut at = 0;
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expression_is_met_by_any_choice_and_by_every_part() {
+    fn an_or_needs_one_choice_and_an_and_needs_all() {
         let good = |id: &str| matches!(id, "MIT" | "ISC" | "Apache-2.0 WITH LLVM-exception");
         for met in [
             "MIT",

@@ -1,10 +1,8 @@
-//! The project's own tooling, run as `cargo xtask`.
+//! The project's development tools, run as `cargo xtask`.
 //!
-//! `test` runs every part in order, or the named ones alone; [`parts`] is their list. `tidy` checks the house
-//! rules, `readme` runs the documentation's examples, `papers` repeats the papers' measurements, `compare` measures
-//! peers, `pictures` makes the documentation's pictures.
-//!
-//! Exit codes: 0 done, 1 something failed, 2 bad arguments.
+//! `test` runs every part in order, or only the named ones; [`parts`] lists them. `tidy` checks the house rules,
+//! `readme` runs the documentation's examples, `papers` repeats the papers' measurements, `compare` measures peers,
+//! `pictures` makes the documentation's pictures. Exit codes: 0 for success, 1 for a failure, 2 for bad arguments.
 #![expect(clippy::print_stdout, reason = "a program that talks to the person who started it")]
 #![expect(clippy::print_stderr, reason = "a failure is reported where errors belong")]
 
@@ -136,7 +134,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the task found everything in order.
+/// Returns whether the task succeeded.
 fn run(task: &Task) -> anyhow::Result<bool> {
     let workspace = Workspace::locate()?;
     match task {

@@ -1,15 +1,14 @@
-//! As much of Markdown as the checks need: which lines are in a fenced block, code spans,
-//! links, and the anchors of headings.
+//! The subset of Markdown that the checks need: fenced blocks, code spans, links, and anchors of headings.
 //!
-//! It reads what this project writes, not all that CommonMark allows: a code span or link
-//! stands on one line, and code is fenced, never indented.
+//! Handles this project's texts, not all of CommonMark: a code span or link is on one line, and code is fenced, never
+//! indented.
 
 use std::ops::Range;
 
-/// One line and where it stands.
+/// A line and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
-    /// From 1, as editors count.
+    /// From 1.
     pub(crate) number: usize,
     pub(crate) text: &'a str,
     pub(crate) place: Place<'a>,
@@ -18,13 +17,13 @@ pub(crate) struct Line<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     Prose,
-    /// The line that opens a block, with what stands after the fence.
+    /// The line that opens a block, with the text after the fence.
     FenceStart(&'a str),
     Fenced,
     FenceEnd,
 }
 
-/// All lines of a text with their places.
+/// All lines of a text with their positions.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut open: Option<(char, usize)> = None;
     let place_of = |line: &'_ str| -> Option<(char, usize)> {
@@ -58,7 +57,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     found
 }
 
-/// The code spans of a line of prose: where their contents stand.
+/// Ranges of the contents of code spans in a line of prose.
 pub(crate) fn code_spans(line: &str) -> Vec<Range<usize>> {
     let bytes = line.as_bytes();
     let run = |start: usize| bytes[start..].iter().take_while(|b| **b == b'`').count();
@@ -86,7 +85,7 @@ pub(crate) fn code_spans(line: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// The targets of the links and images of a line of prose, reference definitions included.
+/// The targets of links, images and reference definitions in a line of prose.
 pub(crate) fn link_targets(line: &str) -> Vec<String> {
     let mut plain = line.as_bytes().to_vec();
     for span in code_spans(line) {
@@ -109,7 +108,7 @@ pub(crate) fn link_targets(line: &str) -> Vec<String> {
     targets
 }
 
-/// The anchors that a text's headings have where it is shown.
+/// The anchors of a text's headings, as rendered.
 pub(crate) fn anchors(text: &str) -> Vec<String> {
     lines(text)
         .into_iter()
@@ -130,7 +129,7 @@ pub(crate) fn anchors(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A target without its title and angle brackets.
+/// A target without title and angle brackets.
 fn target_in(text: &str) -> Option<String> {
     let text = text.trim();
     let target = match text.strip_prefix('<') {
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_fence_holds_shorter_ones() {
+    fn a_longer_fence_may_contain_shorter_ones() {
         let text = "a\n````markdown\n```console\n$ x\n```\n````\nb\n";
         let places: Vec<Place<'_>> = lines(text).iter().map(|line| line.place).collect();
         use Place::{FenceEnd, FenceStart, Fenced, Prose};
@@ -160,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_a_code_span_opens_no_block() {
+    fn a_line_that_is_a_code_span_does_not_open_a_block() {
         assert_eq!(lines("```x```\n")[0].place, Place::Prose);
     }
 
     #[test]
-    fn code_spans_may_hold_shorter_runs_of_backticks() {
+    fn code_spans_may_contain_shorter_runs_of_backticks() {
         assert_eq!(spans("a `b` and ``c`d``, `open"), ["b", "c`d"]);
     }
 
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn anchors_are_those_that_a_reader_can_link_to() {
+    fn anchors_are_those_of_the_rendered_headings() {
         let text = "# How it works\n```\n# no\n```\n## `hapax dedup`, in bulk\n#tag\n";
         assert_eq!(anchors(text), ["how-it-works", "hapax-dedup-in-bulk"]);
     }

@@ -1,10 +1,9 @@
-//! What a part wants from outside Rust: Debian packages and Python packages.
+//! Requirements of parts other than Rust: Debian packages and Python packages.
 //!
-//! A part names its needs as text: `debian:PACKAGE=PROGRAM`, where the program shows that the package
-//! is installed and may be left out when it has the package's name, or `python:FILE`, a requirement
-//! file of the repository that pins every version. Root installs missing Debian packages, anyone else
-//! gets the command as an error; Python packages go into a virtual environment in the build output.
-//! [`plan`] decides what has to be done, and does nothing itself.
+//! A part lists its needs as text: `debian:PACKAGE=PROGRAM`, where the program proves that the package is installed
+//! and can be omitted if it has the package's name, or `python:FILE`, a requirement file of the repository that pins
+//! every version. Root installs missing Debian packages, other users get the command in an error; Python packages go
+//! into a virtual environment in the build output. [`plan`] decides on commands without running them.
 
 use std::fmt;
 use std::fs::File;
@@ -15,10 +14,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{self, Workspace};
 
-/// Fetches the package lists; without it a fresh container knows no package.
+/// Fetches the package lists, which a fresh container lacks.
 const APT_UPDATE: [&str; 2] = ["apt-get", "update"];
 
-/// Succeeds when the interpreter has every package of a requirement file in the version stated there.
+/// Succeeds if the interpreter has every package of a requirement file in the stated version.
 const INSTALLED: &str = "import importlib.metadata, sys\n\
     for line in open(sys.argv[1]):\n    \
         line = line.partition('#')[0].strip()\n    \
@@ -26,13 +25,12 @@ const INSTALLED: &str = "import importlib.metadata, sys\n\
             name, _, version = line.partition('==')\n        \
             assert importlib.metadata.version(name) == version";
 
-/// One thing that must be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     manager: Manager,
-    /// A package of Debian, or a requirement file.
+    /// A Debian package, or a requirement file.
     package: String,
-    /// The program that shows that a Debian package is installed.
+    /// The program that proves that a Debian package is installed.
     sign: String,
 }
 
@@ -48,12 +46,12 @@ enum Rights {
     User,
 }
 
-/// What stands between the needs and their being met.
+/// How to install missing packages.
 #[derive(Debug, PartialEq, Eq)]
 enum Plan {
-    /// Commands to run, in order; none when nothing is missing.
+    /// Commands to run in order; empty if nothing is missing.
     Run(Vec<Vec<String>>),
-    /// Only root can do it: the command to print.
+    /// The command that only root can run.
     Ask(String),
 }
 
@@ -101,7 +99,7 @@ impl fmt::Display for Need {
     }
 }
 
-/// Sees that every need is met, installing what is missing. One process at a time installs.
+/// Installs what is missing. Only one process installs at a time.
 pub(crate) fn provide(workspace: &Workspace, needs: &[Need]) -> Result<()> {
     if needs.is_empty() {
         return Ok(());
@@ -109,7 +107,7 @@ pub(crate) fn provide(workspace: &Workspace, needs: &[Need]) -> Result<()> {
     let lock = workspace.binaries().join("xtask-needs.lock");
     let lock = File::create(&lock).with_context(|| format!("cannot make {}", lock.display()))?;
     lock.lock().context("cannot wait for another process that installs")?;
-    // Once there is an environment, what the system's Python has does not count.
+    // An existing environment takes precedence over the system's Python.
     let environment = workspace.python_environment().join("bin/python3").exists();
     let is_missing = |need: &&Need| match need.manager {
         Manager::Python if !environment => true,
@@ -126,7 +124,7 @@ pub(crate) fn provide(workspace: &Workspace, needs: &[Need]) -> Result<()> {
             for words in commands {
                 let (program, arguments) = words.split_first().context("an empty command")?;
                 let mut command = workspace.command(program);
-                // Nobody is there to answer a package's questions.
+                // Prevents questions during installation.
                 command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
                 workspace::run(&mut command)?;
             }
@@ -138,8 +136,8 @@ pub(crate) fn provide(workspace: &Workspace, needs: &[Need]) -> Result<()> {
     }
 }
 
-/// What to do about the missing ones. The environment is made again each time: that is cheap,
-/// and repairs one left half-made.
+/// Plans the installation of missing packages. Always recreates the environment, which is fast and
+/// repairs an incomplete one.
 fn plan(missing: &[Need], rights: Rights, environment: &Path) -> Plan {
     let of = |manager: Manager| -> Vec<String> {
         let mut packages: Vec<String> = missing
@@ -211,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_need_that_cannot_be_read_names_itself() {
+    fn an_invalid_need_is_named_in_the_error() {
         for wrong in ["chromium", "brew:chromium", "debian:", "debian:x=", "python:"] {
             let error = Need::parse(wrong).unwrap_err().to_string();
             assert!(error.contains(wrong), "{error}");
@@ -231,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn anyone_else_gets_the_exact_command_and_nothing_runs() {
+    fn other_users_get_the_exact_command_and_nothing_runs() {
         let missing = needs(&["debian:chromium", "python:tests.txt"]);
         let Plan::Ask(what) = plan(&missing, Rights::User, Path::new("env")) else {
             panic!("would have run something");
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_requirement_file_is_met_by_the_stated_versions_only() {
+    fn only_the_stated_versions_satisfy_a_requirement_file() {
         let workspace = Workspace::locate().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let is_met = |lines: &str| {
@@ -280,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_missing_is_nothing_to_do() {
+    fn without_missing_packages_the_plan_is_empty() {
         assert_eq!(plan(&[], Rights::User, Path::new("env")), Plan::Run(Vec::new()));
     }
 

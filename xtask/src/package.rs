@@ -1,9 +1,8 @@
-//! What is published: the crates as archives, complete and in order.
+//! Checks the published packages: the crates as archives, complete and in order.
 //!
-//! Every crate that may be published is packaged as `cargo publish` would, without building it
-//! again. Then its archive is looked into: a licence, a manifest that names no path, and nothing of
-//! the measurements. It does not know whether a packaged crate compiles; `cargo xtask
-//! release` builds each, which takes as long as a build from nothing.
+//! Packages every publishable crate like `cargo publish`, without building it again. Then checks its archive: a
+//! licence, a manifest without paths, and no benchmarks. Does not check whether a packaged crate compiles; `cargo
+//! xtask release` builds each, which takes as long as a full build.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::parts::Tally;
 use crate::workspace::{Workspace, run};
 
-/// The part: one test for every crate.
+/// The part of the tests; one test per crate.
 pub(crate) fn package(workspace: &Workspace) -> Result<Tally> {
     let crates = published(&workspace.root().join("crates"))?;
     let mut command =
@@ -40,7 +39,7 @@ pub(crate) fn package(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally { passed: crates.len() as u64, failed: 0 })
 }
 
-/// Names of the crates that may be published.
+/// Names of the publishable crates.
 pub(crate) fn published(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = std::fs::read_dir(folder)?;

@@ -1,7 +1,7 @@
-//! The papers' tables and figures, measured again and put into one document.
+//! Repeats the measurements of the papers' tables and figures and writes them to one document.
 //!
-//! The work is in `experiments/`; here it is built, started in the root of the repository, and its
-//! records are gathered.
+//! `experiments/` does the work; this module builds it, starts it in the root of the repository, and collects its
+//! records.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub(crate) struct Run<'a> {
     pub(crate) pages: &'a Option<PathBuf>,
 }
 
-/// Runs what is asked for, and writes the documents from all records.
+/// Runs the requested measurements, and writes the documents from all records.
 pub(crate) fn papers(workspace: &Workspace, asked: Option<&Run<'_>>) -> Result<()> {
     run(&mut workspace.cargo(["build", "--release", "--package", "hapax-experiments"]))?;
     let program = workspace.binaries().join("hapax-experiments");
@@ -26,7 +26,7 @@ pub(crate) fn papers(workspace: &Workspace, asked: Option<&Run<'_>>) -> Result<(
             command.arg("--full");
         }
         if let Some(folder) = asked.pages {
-            // The command starts in the root, whoever asks somewhere else.
+            // The command starts in the root, not in the user's folder.
             command.arg("--pages").arg(absolute(folder)?);
         }
         run(&mut command)?;

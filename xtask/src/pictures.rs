@@ -1,8 +1,8 @@
-//! Makes the documentation's pictures of the program, by the program and Chromium.
+//! Makes the documentation's screenshots with the program and Chromium.
 //!
-//! Each picture has its numbers beside it as JSON, of the same run. Examples of `CONTRIBUTING.md` compare these with
-//! runs of the present program, so a picture with other numbers fails the tests. Times that a picture shows are those
-//! of the run that made it.
+//! Each picture has its numbers in a JSON file of the same run. Examples in `CONTRIBUTING.md` compare these with runs
+//! of the current program, so outdated numbers in a picture fail the tests. Times in a picture are those of the run
+//! that made it.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::service::{Server, Serving};
 use crate::workspace::{Workspace, run};
 
 const IMAGES: &str = "docs/images";
-/// The log of the guide for search engines.
+/// The query log of the guide for search engines.
 const QUERIES: &str = "create index\nfull text search\nwal resource\nlocking\n";
 
 pub(crate) fn pictures(workspace: &Workspace) -> Result<()> {
@@ -57,7 +57,7 @@ fn keep(workspace: &Workspace, name: &str, bytes: &[u8]) -> Result<()> {
     std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The first screen of a page, `size` wide and high, once its scripts have run.
+/// A screenshot of a page with this size, after its scripts have run.
 fn photograph(workspace: &Workspace, name: &str, size: &str, address: &str) -> Result<()> {
     let mut browser: Command = workspace.command("chromium");
     browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]);

@@ -1,9 +1,8 @@
-//! What is tried before a release and too long for the tests.
+//! Checks before a release that are too slow for the tests.
 //!
-//! Three steps, each a build of its own: the tests of the crates that compute, with every overflow
-//! and every assertion noticed; every published crate, built from its package alone; and the Python
-//! package, built from its source archive where nothing else lies, against the program. Publishes
-//! nothing.
+//! Three steps, each with its own build: the tests of the computing crates with overflow checks and assertions; every
+//! published crate, built from its package alone; and the Python package, built from its source archive in an empty
+//! folder and compared with the program. Publishes nothing.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -28,7 +27,7 @@ const STEPS: &[Step] = &[
     Step { name: "source", about: "the Python package builds from its archive", run: source },
 ];
 
-/// Crates that compute, and are not held up by a server or a program.
+/// Crates that compute, without servers and programs.
 const CHECKED: [&str; 6] =
     ["hapax", "hapax-corpus", "hapax-dedup", "hapax-store", "hapax-search", "hapax-eval"];
 
@@ -36,10 +35,10 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     STEPS.iter().map(|step| step.name)
 }
 
-/// Runs the named steps, or all.
-pub(crate) fn release(workspace: &Workspace, asked: &[String]) -> Result<bool> {
+/// Runs the named steps, or all if none is named.
+pub(crate) fn release(workspace: &Workspace, requested: &[String]) -> Result<bool> {
     for step in STEPS {
-        if asked.is_empty() || asked.iter().any(|name| name == step.name) {
+        if requested.is_empty() || requested.iter().any(|name| name == step.name) {
             println!("== {}: {}", step.name, step.about);
             (step.run)(workspace).with_context(|| format!("the step {} failed", step.name))?;
         }
@@ -48,7 +47,7 @@ pub(crate) fn release(workspace: &Workspace, asked: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-/// A debug build, which checks; optimised a little, so that it ends.
+/// A debug build with checks, slightly optimized so that it finishes in time.
 fn debug<'a>(workspace: &Workspace, arguments: impl IntoIterator<Item = &'a str>) -> Command {
     let mut command = workspace.cargo(arguments);
     command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "false");
@@ -88,7 +87,7 @@ fn source(workspace: &Workspace) -> Result<()> {
     command.args(build).arg(&archives).current_dir(workspace.root().join("python"));
     run(command.env("PATH", path))?;
     let archive = only_file(&archives)?;
-    // In a folder of its own, so that nothing of the repository or of others can be found from there.
+    // An empty folder, so that no other files can be found from there.
     let elsewhere = tempfile::tempdir().context("cannot make a temporary folder")?;
     let mut build = program("python3");
     build.args(install).arg(&archive).current_dir(elsewhere.path()).env_remove("CARGO_TARGET_DIR");

@@ -1,8 +1,8 @@
-//! Tests of the service from outside Rust: a real browser, and a tool that reads its description.
+//! Tests of the service from outside Rust: with a real browser, and with a tool that reads its API description.
 //!
-//! Both start the built program on a free port over a new repository, and stop it when done.
-//! The browser is Debian's Chromium, driven by playwright-core from npm; the tool is Schemathesis
-//! from PyPI. npm packages go beside the build output and touch no system.
+//! Both start the built program on a free port with a new repository, and stop it at the end. The browser is Debian's
+//! Chromium, driven by playwright-core from npm; the tool is Schemathesis from PyPI. npm packages are installed in
+//! the build output, not in the system.
 
 use crate::parts::Tally;
 use crate::workspace::{Workspace, run, run_watched};
@@ -10,19 +10,19 @@ use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
-/// The version that was tried with Debian's Chromium.
+/// Tested with Debian's Chromium.
 const PLAYWRIGHT: &str = "playwright-core@1.65.0";
 
-/// What a server serves: a new repository, or an index of `examples/docs` as well.
+/// The data of a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Serving {
     Repository,
     SearchIndex,
-    /// A repository with the pages of `examples/docs`.
+    /// A repository with the pages of `examples/docs`, and an index of them.
     Sample,
 }
 
-/// A running server; ends with the value.
+/// A running server; stopped on drop.
 pub(crate) struct Server {
     process: Child,
     /// `http://127.0.0.1:PORT`.
@@ -49,7 +49,7 @@ impl Server {
             run(&mut build)?;
             command.arg("--search-index").arg(index);
         }
-        // The test's own page is fetched from this machine.
+        // The page of the test is fetched from this machine.
         command.env("HAPAX_FETCH__ALLOW", "127.0.0.1").env("HAPAX_FETCH__DELAY_SECONDS", "0.0");
         let mut process =
             command.stderr(Stdio::piped()).spawn().context("cannot start the server")?;
@@ -57,7 +57,7 @@ impl Server {
         let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
             Some(line.split_once("listening on ")?.1.trim_end_matches('/').to_owned())
         });
-        // Whoever does not read would make it wait.
+        // Unread output would block the server.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         let Some(address) = address else {
             let _ = process.kill();
@@ -74,7 +74,7 @@ impl Drop for Server {
     }
 }
 
-/// The web page in a real browser.
+/// Tests the web page in a real browser.
 pub(crate) fn browser(workspace: &Workspace) -> Result<Tally> {
     let modules = workspace.binaries().join("xtask-node");
     if !modules.join("node_modules/playwright-core").exists() {
@@ -94,13 +94,13 @@ pub(crate) fn browser(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The API against its description.
+/// Tests the API against its description.
 pub(crate) fn api(workspace: &Workspace) -> Result<Tally> {
     let server = Server::start(workspace, Serving::Repository)?;
-    // A stream without end is no answer to wait for; a Rust test has it.
+    // An endless stream never completes; a Rust test covers it.
     let most = ["--exclude-path", "/v1/events/stream", "--exclude-path", "/v1/fetch"];
     run(&mut schemathesis(workspace, &server, &most, "positive_data_acceptance"))?;
-    // That an address cannot be fetched is said with 502, which is not our failure.
+    // The status 502 for an unreachable address is correct.
     let fetch = ["--include-path", "/v1/fetch"];
     let unfit = "positive_data_acceptance,not_a_server_error";
     run(&mut schemathesis(workspace, &server, &fetch, unfit))?;
@@ -114,9 +114,9 @@ fn schemathesis(
     unfit: &str,
 ) -> std::process::Command {
     let mut command = workspace.command("schemathesis");
-    // It leaves notes where it runs.
+    // It writes files to its working directory.
     command.current_dir(workspace.binaries());
-    // How lines of JSON are written.
+    // Serializes lines of JSON.
     let hooks = workspace.root().join("crates/hapax-server/tests/schemathesis_hooks.py");
     command.env("SCHEMATHESIS_HOOKS", hooks);
     command.arg("run").arg(format!("{}/openapi.json", server.address)).args(paths);
@@ -128,10 +128,10 @@ fn schemathesis(
         "--checks",
         "all",
     ]);
-    // Which page is known, and which of several contents was meant, no schema says.
+    // A schema cannot express which page is known, or which of several contents was meant.
     let unfit = format!("{unfit},negative_data_rejection");
     command.args(["--exclude-checks", &unfit, "--generation-deterministic", "--no-color"]);
-    // A client may ask to be kept waiting for events, for a minute at most.
+    // A client may wait for events for up to a minute.
     command.args(["--max-response-time", "90", "--request-timeout", "90"]);
     command
 }

@@ -1,10 +1,9 @@
-//! The Python package: its wheel in a fresh virtual environment, and everything that tests it.
+//! Tests the Python package: its wheel in a fresh virtual environment.
 //!
-//! The environment lies beside the build output and is made again every time, from the pinned
-//! `python/requirements-test.txt`; it touches no system. `python/backend.py` builds with the
-//! workspace's profile into the workspace's target folder, so that the engine is not compiled a second
-//! time. The job on Spark has an environment of its own, `python/requirements-spark.txt`, and needs
-//! Java.
+//! The environment is in the build output and recreated every time, from the pinned `python/requirements-test.txt`;
+//! the system is not changed. `python/backend.py` builds with the workspace's profile into the workspace's target
+//! folder, so that the engine is not compiled twice. The Spark job has its own environment,
+//! `python/requirements-spark.txt`, and needs Java.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::parts::Tally;
 use crate::workspace::{Workspace, run, run_watched};
 
-/// The part: installs, builds, tests, checks types.
+/// The part of the tests that installs, builds, tests, and checks types.
 pub(crate) fn python(workspace: &Workspace) -> Result<Tally> {
     let environment = Environment::with_wheel(workspace, "xtask-wheel", TEST_REQUIREMENTS)?;
     run(environment.program("mypy").arg("--config-file").arg("python/pyproject.toml").args([
@@ -23,11 +22,12 @@ pub(crate) fn python(workspace: &Workspace) -> Result<Tally> {
         "hapax",
     ]))?;
     run(environment.program("mypy").arg("--strict").arg("python/tests/typed.py"))?;
-    // Without pyspark those are passed over; they have a part of their own.
+    // Skips the tests of Spark, which are another part.
     environment.test(&["python/tests"])
 }
 
-/// The part: the job on a Spark of two executors, against the program.
+/// The part of the tests that runs the job on a Spark of two executors and compares it with the
+/// program.
 pub(crate) fn spark(workspace: &Workspace) -> Result<Tally> {
     let environment = Environment::with_wheel(workspace, "xtask-spark", SPARK_REQUIREMENTS)?;
     environment.test(&[
@@ -39,14 +39,14 @@ pub(crate) fn spark(workspace: &Workspace) -> Result<Tally> {
     ])
 }
 
-/// Builds the wheel with a profile and puts it into a folder.
+/// Builds the wheel with a profile in a folder.
 pub(crate) fn build(workspace: &Workspace, profile: &str, out: &Path) -> Result<PathBuf> {
     let environment = Environment::fresh(workspace, "xtask-build")?;
     run(&mut environment.pip([&*maturin(workspace)?]))?;
     environment.build(profile, out)
 }
 
-/// What builds the package, with its version.
+/// The requirement of the package builder with its version.
 pub(crate) fn maturin(workspace: &Workspace) -> Result<String> {
     let manifest = workspace.read("python/pyproject.toml")?;
     let named = manifest.split('"').find(|word| word.starts_with("maturin=="));
@@ -78,8 +78,8 @@ struct Environment<'w> {
 }
 
 impl<'w> Environment<'w> {
-    /// A fresh environment with what is required and the wheel; the program is built beside it,
-    /// because tests compare the package with it.
+    /// A fresh environment with the requirements and the wheel. Also builds the program, because
+    /// tests compare the package with it.
     fn with_wheel(workspace: &'w Workspace, name: &str, requirements: &str) -> Result<Self> {
         let made = Self::fresh(workspace, name)?;
         run(made.pip(["--requirement", requirements]).arg("--no-input"))?;
@@ -109,7 +109,7 @@ impl<'w> Environment<'w> {
         command
     }
 
-    /// Builds the wheel and gives its path.
+    /// Builds the wheel and returns its path.
     fn build(&self, profile: &str, out: &Path) -> Result<PathBuf> {
         let target = self.workspace.binaries().parent().context("no target folder")?;
         let mut command = self.program("python3");
@@ -129,7 +129,7 @@ impl<'w> Environment<'w> {
         let mut command = self.program("python3");
         command.args(["-m", "pytest", "-q"]).args(tests);
         command.env("PROGRAM_UNDER_TEST", self.workspace.binaries().join("hapax"));
-        // Nothing beside the sources.
+        // No files next to the sources.
         command.env("PYTHONDONTWRITEBYTECODE", "1").args(["-p", "no:cacheprovider"]);
         let succeeded = run_watched(&mut command, |line| tally.add(of_pytest(line)))?;
         if !succeeded && tally.failed == 0 || tally.passed == 0 {
@@ -149,8 +149,8 @@ fn only_wheel(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The last line of pytest: `3 failed, 120 passed, 2 warnings in 61.20s (0:01:01)`; nothing of any
-/// other.
+/// Reads the last line of pytest: `3 failed, 120 passed, 2 warnings in 61.20s (0:01:01)`; other
+/// lines give zeros.
 fn of_pytest(line: &str) -> Tally {
     let Some((counts, _)) = line.rsplit_once(" in ") else { return Tally::default() };
     let count = |words: &[&str]| {

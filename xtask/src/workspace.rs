@@ -1,9 +1,8 @@
-//! Where the repository is, which files belong to it, and how to start a command in it.
+//! Locates the repository, lists its files, and starts commands in it.
 //!
-//! Children get an environment in which the answer depends on the repository alone: compiler
-//! flags from outside are removed (they would replace those of `.cargo/config.toml` and rebuild
-//! everything), and so are the variables that cargo set for this program and the settings of a service
-//! that the caller may have (`HAPAX_...`).
+//! Children get an environment in which results depend on the repository alone, without outside compiler flags (which
+//! would replace those of `.cargo/config.toml` and rebuild everything), the variables that cargo set for this
+//! program, and a service's settings (`HAPAX_...`).
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -13,25 +12,25 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-/// Folders that no file list descends into when git cannot be asked.
+/// Folders that are skipped if git is not available.
 const NEVER_LISTED: [&str; 4] = [".git", "target", ".venv", "__pycache__"];
 
 /// A checkout of this repository.
 pub(crate) struct Workspace {
     root: PathBuf,
-    /// The folder of the release binaries; this program is one of them.
+    /// The folder of the release binaries, including this program.
     binaries: PathBuf,
 }
 
 impl Workspace {
     /// The repository this program was built from.
     pub(crate) fn locate() -> Result<Self> {
-        // Asked at run time: a shared target folder may hold a binary built by another clone.
+        // Read at run time, because a binary in a shared target folder may come from another clone.
         let manifest = env::var_os("CARGO_MANIFEST_DIR")
             .context("CARGO_MANIFEST_DIR is not set; start this program as `cargo xtask`")?;
         let root = Path::new(&manifest).parent().context("the xtask folder has no parent")?;
         let own = env::current_exe().context("cannot find the path of this program")?;
-        // Test programs lie one folder deeper than programs.
+        // Test programs are one folder deeper than programs.
         let binaries = own
             .ancestors()
             .skip(1)
@@ -44,12 +43,12 @@ impl Workspace {
         &self.root
     }
 
-    /// Where `cargo build --release` leaves the programs of this workspace.
+    /// The output folder of `cargo build --release`.
     pub(crate) fn binaries(&self) -> &Path {
         &self.binaries
     }
 
-    /// A virtual environment for the Python packages that parts need, outside the tree.
+    /// A virtual environment for the Python packages of parts, outside of the tree.
     pub(crate) fn python_environment(&self) -> PathBuf {
         self.binaries.join("xtask-python")
     }
@@ -66,8 +65,8 @@ impl Workspace {
         command
     }
 
-    /// Any command in the root of the repository. The Python environment, once it exists,
-    /// comes first on the search path.
+    /// Any command in the root of the repository. The Python environment, once it exists, comes
+    /// first on the search path.
     pub(crate) fn command(&self, program: impl Into<OsString>) -> Command {
         let mut command = Command::new(program.into());
         command.current_dir(&self.root);
@@ -85,16 +84,16 @@ impl Workspace {
         let inherited = env::var_os("PATH").unwrap_or_default();
         let python = Some(self.python_environment().join("bin")).filter(|folder| folder.is_dir());
         let folders = front.iter().cloned().chain(python).chain(env::split_paths(&inherited));
-        // Joining fails only for a folder with the separator in its name, which no search path
-        // can hold anyway.
+        // Joining fails only for a folder with the separator in its name, which a search path
+        // cannot contain anyway.
         env::join_paths(folders).unwrap_or(inherited)
     }
 
-    /// Every file that is tracked, or would be on `git add`: paths from the root with `/`
-    /// between the names, sorted.
+    /// Every file that is tracked or that `git add` would track, as sorted paths from the root with
+    /// `/` as separator.
     pub(crate) fn files(&self) -> Result<Vec<String>> {
-        // The owner of a checkout in a container is often somebody else; that is no reason to
-        // refuse to list it.
+        // The owner of a checkout in a container often differs from the user, which must not
+        // prevent listing it.
         let listing = self
             .command("git")
             .args(["-c", "safe.directory=*", "ls-files", "-z"])
@@ -104,7 +103,7 @@ impl Workspace {
         let mut files = match listing {
             Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout)
                 .split('\0')
-                // A file deleted but not yet committed is still in git's index.
+                // A deleted file stays in git's index until the deletion is committed.
                 .filter(|path| !path.is_empty() && self.root.join(path).is_file())
                 .map(str::to_owned)
                 .collect(),
@@ -125,14 +124,14 @@ impl Workspace {
     }
 }
 
-/// The command as a person would type it.
+/// The command as typed by a user.
 pub(crate) fn spelled(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = command.get_args().map(|word| word.to_string_lossy());
     std::iter::once(program.to_string_lossy()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Announces the command, runs it with its output passing through, and fails if it fails.
+/// Prints the command and runs it with its output passed through; fails if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let spelled = spelled(command);
     println!("$ {spelled}");
@@ -143,8 +142,8 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Like [`run`], but shows each line of standard output to `see` as it passes, and hands back
-/// whether the command succeeded.
+/// Like [`run`], but passes each line of standard output to `see` as well; returns whether the
+/// command succeeded.
 pub(crate) fn run_watched(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
     let spelled = spelled(command);
     println!("$ {spelled}");
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn watched_output_arrives_line_by_line_with_the_verdict() {
+    fn watched_output_arrives_line_by_line_with_the_outcome() {
         let mut lines = Vec::new();
         let mut command = Command::new("sh");
         command.args(["-c", "echo one; echo two; exit 3"]);

@@ -1,4 +1,4 @@
-//! What a user can type. What it means is worked out by each command.
+//! The command-line arguments. Each command interprets its own.
 
 use crate::commands::{
     apply, compare, completions, dedup, eval, events, export, fingerprint, group, groups, inspect,

@@ -1,8 +1,7 @@
-//! How commands read many documents: one set of flags, one way to open inputs and go through them.
+//! Reads the documents of a corpus, with one set of flags for all commands.
 //!
-//! Everything is read by `hapax_corpus`, whatever it is: pages, folders of pages, archives, tables, lists
-//! of files, standard input. Damage stops a run, or is named, counted and passed over with --skip-bad.
-//! What is made of the documents is the commands' to know.
+//! `hapax_corpus` reads everything: pages, folders of pages, archives, tables, lists of files, standard input. Damage
+//! stops a run, or is reported, counted and skipped with --skip-bad.
 
 use crate::failure::Failure;
 use crate::overwriting;
@@ -55,7 +54,7 @@ pub(crate) struct ReadArguments {
     fields: FieldArguments,
 }
 
-/// A number of threads as a user writes it.
+/// Parses a number of threads.
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     match text.parse::<NonZeroUsize>() {
         Ok(n) if n.get() <= 1024 => Ok(n),
@@ -63,15 +62,15 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     }
 }
 
-/// So many threads, or one for each core.
+/// The given number of threads, or one per core.
 pub(crate) fn or_all_cores(threads: Option<NonZeroUsize>) -> NonZeroUsize {
     let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     threads.unwrap_or_else(all)
 }
 
 impl ReadArguments {
-    /// The fields of documents that are named, with the words that name them. Without the page or
-    /// text there is no document, which the reader says.
+    /// The named fields with the flags that name them. The reader reports a missing page or text
+    /// field.
     fn named_fields(&self) -> Vec<(String, String)> {
         let fields = &self.fields;
         let named = [
@@ -87,7 +86,7 @@ impl ReadArguments {
         named.into_iter().filter_map(words).collect()
     }
 
-    /// All of it for the reader.
+    /// The options of the reader.
     pub(crate) fn options(&self) -> ReadOptions {
         let fields = &self.fields;
         ReadOptions {
@@ -114,7 +113,7 @@ impl ReadArguments {
         or_all_cores(self.threads)
     }
 
-    /// Refuses an `option` whose file is one of those that are read.
+    /// Refuses an `option` whose file is one of the inputs.
     pub(crate) fn spare(
         &self,
         option: &str,
@@ -136,7 +135,8 @@ impl ReadArguments {
         Ok(Source::open(inputs, options)?)
     }
 
-    /// Fingerprints every document: `work` on any thread, what it makes of them to `take` in order.
+    /// Fingerprints every document: runs `work` on any thread and passes its results to `take` in
+    /// order.
     pub(crate) fn signatures<T: Send>(
         &self,
         source: &Source,
@@ -149,7 +149,7 @@ impl ReadArguments {
         each(source, fingerprinter, self.threads(), work, take)
     }
 
-    /// As [`signatures`](Self::signatures), with workers that the command makes and gets back.
+    /// Like [`signatures`](Self::signatures), with workers that the command creates and gets back.
     pub(crate) fn documents<W: Send, T: Send>(
         &self,
         source: &Source,
@@ -163,7 +163,7 @@ impl ReadArguments {
         each_document(source, threads, new, work, take)
     }
 
-    /// Hands over what became of a document, or passes over what is bad.
+    /// Passes on the result of a document, or skips a bad one.
     fn taken<T>(
         &self,
         result: Result<Result<T, hapax_corpus::Error>, hapax_corpus::Error>,

@@ -1,21 +1,21 @@
-//! Why the program stops, and the exit code that says so.
+//! Failures of the program and their exit codes.
 //!
-//! 0 done, 1 bad input or a failed run, 2 bad arguments. A reader of standard output that
-//! has seen enough and closed the pipe is no failure.
+//! 0 for success, 1 for bad input or a failed run, 2 for bad arguments. A closed pipe on standard output is not a
+//! failure.
 
 use std::fmt;
 use std::path::Path;
 
-/// How a command ends when it does not end well.
+/// The reasons why a command fails.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was typed cannot be meant. The text names the argument.
+    /// The arguments are invalid. The text names the argument.
     Arguments(String),
     /// The input is bad, or the run failed.
     Run(anyhow::Error),
-    /// The repository does not take this page; the text says why.
+    /// The repository refuses this page; the text says why.
     Refused(String),
-    /// Nobody reads standard output any more.
+    /// Standard output is closed.
     ClosedPipe,
 }
 
@@ -28,7 +28,7 @@ impl Failure {
         }
     }
 
-    /// The operating system said no: what was tried, on which path, and why not.
+    /// An I/O error: what was attempted, on which path, and the cause.
     pub(crate) fn io(tried: &str, path: &Path, source: std::io::Error) -> Self {
         Self::Run(io_error(tried, path, source))
     }
@@ -38,7 +38,8 @@ pub(crate) fn io_error(tried: &str, path: &Path, source: std::io::Error) -> anyh
     anyhow::Error::new(source).context(format!("cannot {tried} {}", crate::readable::path(path)))
 }
 
-/// The whole chain of causes on one line. Some errors name their cause themselves; it is printed once.
+/// The chain of causes on one line. Some errors contain the text of their cause, which is printed
+/// once.
 fn causes(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain() {
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_that_an_error_names_itself_is_printed_once() {
+    fn a_cause_inside_the_text_of_an_error_is_printed_once() {
         let cause = || std::io::Error::other("the disk is full");
         let twice = anyhow::Error::new(cause()).context("cannot write x: the disk is full");
         assert_eq!(Failure::Run(twice).to_string(), "cannot write x: the disk is full");

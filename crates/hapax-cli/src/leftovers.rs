@@ -1,34 +1,34 @@
-//! What is in the making, removed when the user interrupts the program.
+//! Deletes temporary results when the user interrupts the program.
 //!
-//! Results grow under temporary names and are renamed when they are complete. An error removes them on its
-//! way out; a signal would leave them. With the first of them a thread begins to wait for SIGINT and
-//! SIGTERM; it removes what is registered and ends the process.
-//!
-//! Does not handle SIGKILL, nor commands that register nothing: those keep the system's behaviour.
+//! Results grow under temporary names and are renamed when they are complete. An error deletes them on the way out,
+//! but a signal would leave them. The first registration starts a thread that waits for SIGINT and SIGTERM, deletes
+//! what is registered and ends the process. Does not handle SIGKILL; commands that register nothing keep the system's
+//! behaviour.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// What a shell reports of a program that SIGINT ended.
+/// The exit code that a shell reports after SIGINT.
 const INTERRUPTED: i32 = 130;
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 static STARTED: Once = Once::new();
 static MAKING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Lets this module handle signals. Only the program itself may: a library's process is not its own.
+/// Makes this module handle signals. Only for the program itself: a library must not change signals
+/// of its process.
 pub fn remove_when_interrupted() {
     ENABLED.store(true, Ordering::Relaxed);
 }
 
-/// Files or folders that are removed if the program is interrupted while this lives.
+/// Files or folders that are deleted if the program is interrupted while this lives.
 #[derive(Debug)]
 pub(crate) struct Making(Vec<PathBuf>);
 
 impl Making {
-    /// Makes something temporary and registers its paths; an interruption sees both or neither.
+    /// Creates something temporary and registers its paths; an interruption cannot come in between.
     pub(crate) fn of<T, E>(
         make: impl FnOnce() -> Result<T, E>,
         paths: impl FnOnce(&T) -> Vec<PathBuf>,
@@ -38,7 +38,7 @@ impl Making {
         }
         let mut making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
         let made = make()?;
-        // A folder may be left while the program runs.
+        // The program may change its working directory.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         let paths: Vec<PathBuf> = paths(&made).into_iter().map(absolute).collect();
         making.extend(paths.iter().cloned());
@@ -58,7 +58,7 @@ impl Drop for Making {
 fn remove_all() {
     let making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     for path in making.iter() {
-        // It may be complete by now, or never have begun.
+        // It may be renamed by now, or never have been created.
         let _ = match path.is_dir() {
             true => std::fs::remove_dir_all(path),
             false => std::fs::remove_file(path),

@@ -1,9 +1,9 @@
-//! The `hapax` program: finds and removes near-duplicate web pages. A library, so that tests can read the
-//! arguments; [`run`] is all of it.
+//! The `hapax` program: finds and removes near-duplicate web pages. A library, so that tests can read the arguments;
+//! [`run`] is the whole program.
 //!
 //! This file parses, dispatches and turns the outcome into an exit code; each command is a file under `commands`.
-//! `arguments` and `overview` are what users type and what help lists, `failure` maps errors to exit codes.
-//! Contains no algorithms: the engine is the `hapax` crate.
+//! `arguments` defines the command line and `overview` the help, `failure` maps errors to exit codes. Contains no
+//! algorithms: the engine is the `hapax` crate.
 
 mod arguments;
 mod commands;
@@ -26,15 +26,15 @@ use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use std::ffi::OsString;
 
-/// Runs the program with these words, the program's own name first, and gives the exit code: 0
-/// done, 1 bad input or a failed run, 2 bad arguments.
+/// Runs the program with these arguments, starting with its own name, and returns the exit code: 0
+/// for success, 1 for bad input or a failed run, 2 for bad arguments.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = repositories::server_first(words);
     let understood = command().try_get_matches_from(words);
     let understood = understood.and_then(|it| arguments::Arguments::from_arg_matches(&it));
     let arguments = match understood {
         Ok(arguments) => arguments,
-        // Help and version are not errors; clap knows which is which.
+        // Help and version are not errors; clap distinguishes them.
         Err(refused) => {
             return match refused.print() {
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 1,
@@ -51,15 +51,14 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Everything that can be typed, for manuals, completions and tests.
+/// The definition of all arguments, for manuals, completions and tests.
 #[must_use]
 pub fn command() -> clap::Command {
     overview::by_task(readable_help(arguments::Arguments::command()))
 }
 
-/// What holds for every command: a number below zero is the value of the flag before it, and so refused as
-/// out of range; and what stands under the options is wrapped for the reader's terminal, not as
-/// the source is.
+/// Settings of every command: a negative number is the value of the flag before it, and thus
+/// refused as out of range; and the text below the options is wrapped to the reader's terminal.
 fn readable_help(command: clap::Command) -> clap::Command {
     let notes = command.get_after_help().map(|notes| unwrapped(&notes.to_string()));
     let command = command.mut_args(|argument| match argument.get_action().takes_values() {
@@ -75,7 +74,7 @@ fn readable_help(command: clap::Command) -> clap::Command {
     command.mut_subcommands(readable_help)
 }
 
-/// Paragraphs as one line each; lines that are indented, and those before them, stay as they are.
+/// Joins each paragraph into one line; keeps indented lines and the lines before them.
 fn unwrapped(text: &str) -> String {
     let mut out = String::new();
     let mut lines = text.lines().peekable();
@@ -96,7 +95,7 @@ mod tests {
     use super::unwrapped;
 
     #[test]
-    fn paragraphs_are_wrapped_by_the_terminal_and_examples_stay() {
+    fn paragraphs_are_joined_and_examples_keep_their_lines() {
         let text = "One thing\nand another.\n\nExamples:\n  hapax a\n  hapax b\nThe end\nis near.";
         let expected =
             "One thing and another.\n\nExamples:\n  hapax a\n  hapax b\nThe end is near.";

@@ -1,4 +1,4 @@
-//! The `hapax` program. Everything it does is in the library beside it.
+//! The `hapax` program; its code is in the library of this crate.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! A single page that a user names: a file, or `-` for standard input.
 //!
-//! At most as much is read as the engine looks at, and one byte more, which shows that there was more.
+//! Reads at most one byte more than the engine uses, to detect longer input.
 
 use crate::failure::io_error;
 use hapax::page::{Document, Limits};
@@ -8,7 +8,7 @@ use hapax_corpus::page_type;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Where a page is read from.
+/// The source of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Standard,
@@ -16,12 +16,12 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// `-` or a path, as a user writes them.
+    /// From `-` or a path.
     pub(crate) fn new(given: PathBuf) -> Self {
         if given.as_os_str() == "-" { Self::Standard } else { Self::File(given) }
     }
 
-    /// How the page is called in results.
+    /// The name of the page in results.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Standard => Path::new("-"),
@@ -29,7 +29,7 @@ impl Source {
         }
     }
 
-    /// Bytes of this page with what its name says about them.
+    /// A document from these bytes and the name.
     pub(crate) fn document<'a>(&self, bytes: &'a [u8]) -> Document<'a> {
         let content_type = match self {
             Self::Standard => None,

@@ -1,9 +1,9 @@
-//! Writes results to standard output, or to a file or object that appears when it is complete.
+//! Writes results to standard output, or to a file or object that appears atomically.
 //!
-//! A file is written under a temporary name in the same folder and renamed at the end, so a failed run leaves what
-//! was there before. A pipe or device is written to directly. What goes to an address is written to a temporary
-//! file and sent at the end. On a terminal, names and addresses from outside lose control characters; files and
-//! pipes get every byte.
+//! A file is written under a temporary name in the same folder and renamed at the end, so a failed run leaves the
+//! previous file. A pipe or device is written to directly. Output for an address is written to a temporary file and
+//! sent at the end. On a terminal, outside names and addresses lose control characters; files and pipes get every
+//! byte.
 
 use crate::failure::Failure;
 use crate::leftovers::Making;
@@ -16,38 +16,38 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
-/// An open destination. Nothing is promised before [`finish`](Self::finish).
+/// An open output. It is complete only after [`finish`](Self::finish).
 pub(crate) enum Output {
-    /// Standard output; flushed after every write where a person watches.
+    /// Standard output; flushed after every write on a terminal.
     Standard { to: BufWriter<io::Stdout>, watched: bool },
-    /// A file that does not exist yet under its name.
+    /// A file under a temporary name.
     Pending { to: BufWriter<NamedTempFile>, path: PathBuf, making: Making },
     /// A pipe or device.
     Direct { to: BufWriter<File>, path: PathBuf },
-    /// A file for an object that does not exist yet.
+    /// A temporary file for an object.
     Remote { to: BufWriter<NamedTempFile>, target: Target, making: Making },
 }
 
-/// An object that a finished local file is sent to.
+/// The object that a finished local file is sent to.
 pub(crate) struct Target {
     folder: Folder,
     name: String,
 }
 
 impl Target {
-    /// The object that a path is the address of, if it is one.
+    /// The object at a path that is an address; `None` for other paths.
     pub(crate) fn of(path: &Path) -> Result<Option<Self>, Failure> {
         let Some(address) = path.to_str().filter(|path| is_address(path)) else { return Ok(None) };
         let target = Folder::of_file(address).map(|(folder, name)| Some(Self { folder, name }));
         target.map_err(|error| Failure::io("write", path, error))
     }
 
-    /// Is there an object already?
+    /// Whether the object exists.
     pub(crate) fn exists(&self) -> Result<bool, Failure> {
         self.folder.has(&self.name).map_err(|error| self.failed(error))
     }
 
-    /// Sends a file, which appears as a whole.
+    /// Sends a file, which appears atomically.
     fn send(&self, file: &Path) -> Result<(), Failure> {
         let sent = self.folder.send(file, &self.name, &mut |_| Ok(()), &mut |_| true);
         sent.map_err(|error| self.failed(error))
@@ -58,7 +58,7 @@ impl Target {
     }
 }
 
-/// A file that a library writes by its name: in its place, or in a temporary folder until it is sent.
+/// A file that a library writes by name: at its place, or in a temporary folder until it is sent.
 pub(crate) struct Growing {
     path: PathBuf,
     sent: Option<(Target, TempDir, Making)>,
@@ -79,14 +79,14 @@ impl Growing {
         &self.path
     }
 
-    /// Brings the complete file to its place.
+    /// Sends a file for an address.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         self.sent.map_or(Ok(()), |(target, _folder, _making)| target.send(&self.path))
     }
 }
 
 impl Output {
-    /// Opens `path`, or standard output.
+    /// Opens `path`; without one, standard output.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else {
             let to = io::stdout();
@@ -97,7 +97,7 @@ impl Output {
             let (temporary, making) = made.map_err(|e| Failure::io("write", path, e))?;
             return Ok(Self::Remote { to: BufWriter::new(temporary), target, making });
         }
-        // The file behind a link is replaced, not the link.
+        // Replaces the target of a link, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match path.metadata() {
             Ok(there) if there.is_dir() => {
@@ -122,12 +122,12 @@ impl Output {
         Ok(Self::Pending { to: BufWriter::new(temporary), path, making })
     }
 
-    /// Is a person watching results scroll by?
+    /// Whether results are printed on a terminal.
     pub(crate) fn on_screen(&self) -> bool {
         matches!(self, Self::Standard { watched: true, .. })
     }
 
-    /// Writes all of `bytes`, made harmless where a person watches.
+    /// Writes all of `bytes`, without control characters on a terminal.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if !self.on_screen() {
             return self.write_styled(bytes);
@@ -140,7 +140,7 @@ impl Output {
         self.write(format!("{text}\n").as_bytes())
     }
 
-    /// Writes all of `bytes` as they are: colours are the program's own.
+    /// Writes all of `bytes` unchanged, for text with the program's own colours.
     pub(crate) fn write_styled(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Standard { to, watched } => {
@@ -157,7 +157,7 @@ impl Output {
         }
     }
 
-    /// Hands on what waits, for a reader who is there now.
+    /// Flushes buffered output for a waiting reader.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         match self {
             Self::Standard { to, .. } => to.flush().map_err(standard_output),
@@ -167,7 +167,7 @@ impl Output {
         }
     }
 
-    /// Brings everything to its place.
+    /// Completes the output: renames or sends it.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         match self {
             Self::Standard { .. } | Self::Direct { .. } => self.flush(),
@@ -191,30 +191,31 @@ impl Output {
     }
 }
 
-/// Writes a text to standard output in one go.
+/// Writes a text to standard output at once.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut output = Output::open(None)?;
     output.write(text.as_bytes())?;
     output.finish()
 }
 
-/// A value as JSON on one line, without its end.
+/// A value as JSON on one line, without a newline.
 pub(crate) fn json(value: &impl Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string(value).map_err(anyhow::Error::new)?)
 }
 
-/// Prints an answer: as JSON on one line, or as lines for people, whose last has no end.
+/// Prints an answer: as JSON on one line, or as text without a final newline.
 pub(crate) fn answer(as_json: bool, value: &impl Serialize, text: &str) -> Result<(), Failure> {
     let text = if as_json { json(value)? } else { text.to_owned() };
     print(&(text + "\n"))
 }
 
-/// Prints a summary as JSON over several lines.
+/// Prints indented JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(serde_json::to_string_pretty(value).map_err(anyhow::Error::new)? + "\n"))
 }
 
-/// Columns under a header, the first `left` of them aligned to the left and the others to the right.
+/// A table with a header; the first `left` columns are aligned to the left and the others to the
+/// right.
 pub(crate) fn table<R: IntoIterator<Item = String>>(
     header: &[&str],
     rows: impl IntoIterator<Item = R>,
@@ -239,7 +240,7 @@ pub(crate) fn columns(rows: &[(&str, String)]) -> String {
     rows.join("\n")
 }
 
-/// Writes a file in one go, by rename.
+/// Writes a file atomically by renaming.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut output = Output::open(Some(path))?;
     output.write(bytes)?;
@@ -252,7 +253,7 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any new file: the user's mask decides, not the private mode of temporary files.
+        // With the permissions of any new file instead of the private mode of temporary files.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder)

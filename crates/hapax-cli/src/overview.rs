@@ -1,7 +1,7 @@
-//! What `hapax --help` lists: commands by what one wants to do, and the short flags they share.
+//! The list of commands in `hapax --help`, sorted by task, and the short flags they share.
 //!
-//! clap lists commands in one column; this writes the list into its template instead. Commands that
-//! few people call are named in one line. Manual pages and completions take theirs from clap.
+//! clap lists commands in one column; this module writes the list into its template instead. Rarely used commands
+//! share one line. Manual pages and completions use clap's own list.
 
 use clap::{Arg, Command};
 use std::fmt::Write;
@@ -15,10 +15,10 @@ const TASKS: [(&str, &[&str]); 5] = [
 ];
 const OTHER: [&str; 6] = ["partition", "rank", "recipe", "train", "completions", "man"];
 
-/// Long names and the letters that stand for them, wherever a command has the flag.
+/// Long flags with their letters, for all commands.
 const SHORT: [(&str, char); 3] = [("out", 'o'), ("threads", 't'), ("within", 'k')];
 
-/// The program with its commands listed by task.
+/// Lists the commands of the program by task.
 pub(crate) fn by_task(program: Command) -> Command {
     let mut list = String::new();
     for (task, names) in TASKS {
@@ -36,7 +36,7 @@ pub(crate) fn by_task(program: Command) -> Command {
     ))
 }
 
-/// The flag with its letter, if it has one.
+/// Adds the letter of the flag, if it has one.
 pub(crate) fn with_short(argument: Arg) -> Arg {
     let letter = SHORT.iter().find(|(long, _)| argument.get_long() == Some(long));
     match letter {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn help_names_tasks_and_short_flags_stand_for_long_ones() {
+    fn help_lists_tasks_and_short_flags_equal_long_ones() {
         let help = crate::command().render_long_help().to_string();
         for (task, names) in TASKS {
             assert!(help.contains(&format!("\n{task}:\n  {}", names[0])), "{help}");

@@ -1,10 +1,8 @@
-//! A result must not take the place of what the same run reads, nor of another file unless `--force` says so.
+//! Prevents a result from replacing an input of the same run, or another file without `--force`.
 //!
-//! Results are written beside their place and renamed at the end, so nothing would stop a run from
-//! replacing its own input, index or list. Files are the same when the system says so (device and
-//! inode), whatever they are called and through however many links.
-//!
-//! Does not know about folders as results: those must be new or a job's own.
+//! Results are written next to their place and renamed at the end, so nothing else would stop a run from replacing
+//! its own input, index or list. Two paths are the same file if the system says so (device and inode), through any
+//! links. Does not handle folders as results: those must be new or belong to a job.
 
 use crate::failure::Failure;
 use crate::output::{Output, Target};
@@ -22,7 +20,7 @@ pub(crate) struct Replacing {
 }
 
 impl Replacing {
-    /// Refuses an `option` whose file is there, unless it may be replaced. Pipes and devices are written to.
+    /// Refuses an `option` whose file exists, unless it may be replaced. Accepts pipes and devices.
     pub(crate) fn check(self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
         let target = out.map(Target::of).transpose()?.flatten();
         let is_there = |out: &Path| match &target {
@@ -51,7 +49,7 @@ pub(crate) struct ResultFile {
 }
 
 impl ResultFile {
-    /// Refuses a file that is one of those that are `read`, or that is there and may not be replaced.
+    /// Refuses a file that is among `read`, or that exists and may not be replaced.
     pub(crate) fn check<P: AsRef<Path>>(
         &self,
         read: impl IntoIterator<Item = P>,
@@ -69,7 +67,7 @@ impl ResultFile {
     }
 }
 
-/// Refuses an `option` whose file is one of those that are `read`; `-` is standard input.
+/// Refuses an `option` whose file is among `read`; `-` is standard input.
 pub(crate) fn refuse<P: AsRef<Path>>(
     option: &str,
     out: Option<&Path>,
@@ -91,7 +89,7 @@ pub(crate) fn refuse<P: AsRef<Path>>(
     }
 }
 
-/// The same for what a corpus stands for: folders, globs and lists are looked into.
+/// The same for the files of a corpus: looks into folders, globs and lists.
 pub(crate) fn refuse_corpus(
     option: &str,
     out: Option<&Path>,
@@ -102,7 +100,7 @@ pub(crate) fn refuse_corpus(
     if !out.is_some_and(Path::is_file) {
         return Ok(());
     }
-    // What cannot be opened is an error where it is read.
+    // A corpus that cannot be opened is an error when it is read.
     match Source::open(inputs, ReadOptions { skip_bad: true, ..options }) {
         Ok(source) => refuse(option, out, source.paths().map(Path::to_owned)),
         Err(_) => Ok(()),
@@ -113,7 +111,7 @@ fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// What makes two paths one file.
+/// Identifies a file independently of its path.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
     #[cfg(unix)]
@@ -123,7 +121,7 @@ enum Identity {
 }
 
 impl Identity {
-    /// Pipes and devices are written to, not replaced.
+    /// `None` for pipes and devices, which are not replaced.
     fn of_regular(path: &Path) -> Option<Self> {
         path.is_file().then(|| Self::of(path))?
     }

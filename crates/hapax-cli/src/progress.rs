@@ -1,21 +1,19 @@
-//! What is printed on standard error: progress on a terminal, notes, and the closing summary.
+//! Output on standard error: progress on a terminal, notes, and the final summary.
 //!
-//! A write to standard error that fails is ignored: there is no other place to report it.
-//!
-//! Does not know what is being done, only how much of it.
+//! Ignores failed writes to standard error, because there is no other place to report them.
 
 use crate::readable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Writes a line to standard error. What it repeats from outside cannot steer a terminal.
+/// Writes a line to standard error, without control characters.
 pub(crate) fn say(line: &str) {
     let line = readable::harmless_lines(line);
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// The progress of one run over many pages.
+/// The progress of a run.
 pub(crate) struct Progress {
     bar: ProgressBar,
     quiet: bool,
@@ -23,26 +21,26 @@ pub(crate) struct Progress {
     read: Read,
 }
 
-/// What a run has read so far.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Read {
     pub(crate) pages: u64,
     pub(crate) bytes: u64,
-    /// Pages without a single feature.
+    /// Pages without any feature.
     pub(crate) without_features: u64,
-    /// Pages with fewer features than the recipe asks for.
+    /// Pages with fewer features than the recipe requires.
     pub(crate) too_short: u64,
-    /// Pages that hide more text than they show.
+    /// Pages with more hidden than visible text.
     pub(crate) hiding: u64,
-    /// Pages of which only the beginning was read.
+    /// Pages that exceeded the limit, so that only their beginning was read.
     pub(crate) cut: u64,
-    /// Inputs left out because they are bad.
+    /// Bad inputs that were skipped.
     pub(crate) skipped: u64,
 }
 
 impl Progress {
-    /// Starts the clock. The bar appears on a terminal only, and not where results are
-    /// scrolling by; `total` is the number of pages if it is known.
+    /// Starts the clock. Shows the bar only on a terminal without scrolling results; `total` is the
+    /// number of pages if it is known.
     pub(crate) fn start(total: Option<u64>, quiet: bool, results_on_screen: bool) -> Self {
         let template = match total {
             Some(_) => "{bar:30} {human_pos}/{human_len} pages  {msg}  {eta} left",
@@ -64,52 +62,52 @@ impl Progress {
         }
     }
 
-    /// Counts pages without their bytes.
+    /// Counts pages without bytes.
     pub(crate) fn pages(&mut self, pages: u64) {
         self.read.pages += pages;
         self.bar.inc(pages);
     }
 
-    /// Begins another step: counts from the start again.
+    /// Starts another step, with counts from zero.
     pub(crate) fn step(&mut self, name: &'static str) {
         self.bar.set_position(0);
         self.bar.set_message(name);
     }
 
-    /// Shows what was done, where there is a bar.
+    /// Shows a message if there is a bar.
     pub(crate) fn message(&self, text: impl FnOnce() -> String) {
         if !self.bar.is_hidden() {
             self.bar.set_message(text());
         }
     }
 
-    /// Moves on by so many parts of a hundred, without counting pages.
+    /// Advances by this many percent, without counting pages.
     pub(crate) fn percent(&self, more: u64) {
         self.bar.inc(more);
     }
 
-    /// Takes the bar away and says nothing.
+    /// Removes the bar without a summary.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// Names and counts an input that is left out.
+    /// Reports and counts a skipped input.
     pub(crate) fn skip(&mut self, why: &str) {
         self.read.skipped += 1;
         self.note(&format!("skipped: {why}"));
     }
 
-    /// Prints something that is not an error.
+    /// Prints a note.
     pub(crate) fn note(&self, line: &str) {
         self.bar.suspend(|| say(line));
     }
 
-    /// What was counted; the caller adds what only it knows.
+    /// The counters, for those that only the caller knows.
     pub(crate) fn read(&mut self) -> &mut Read {
         &mut self.read
     }
 
-    /// Takes the bar away and prints what was done, unless it is quiet.
+    /// Removes the bar and prints the summary, unless quiet.
     pub(crate) fn finish(self, ignored_files: u64) {
         self.bar.finish_and_clear();
         if !self.quiet {
@@ -118,7 +116,7 @@ impl Progress {
     }
 }
 
-/// A bar on standard error, if that is a terminal and not `hidden`.
+/// A bar on standard error if that is a terminal; otherwise, or if `hidden`, none.
 pub(crate) fn bar(total: Option<u64>, hidden: bool, template: &str) -> ProgressBar {
     let visible = !hidden && std::io::stderr().is_terminal();
     let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -161,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_counts_everything() {
+    fn the_summary_contains_all_counters() {
         let read = Read {
             pages: 1200,
             bytes: 3_000_000,

@@ -1,16 +1,16 @@
-//! Values as people read them: counts, sizes, paths, and text that cannot harm a terminal.
+//! Formats values for people: counts, sizes, paths, and text that is safe for a terminal.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 pub(crate) use hapax_report::{bytes, counted, grouped as count};
 
-/// A path as shown in messages: harmless, whatever bytes it has; an address without its credentials.
+/// A path for messages, without control characters and without the credentials of an address.
 pub(crate) fn path(path: &Path) -> String {
     harmless(&hapax_corpus::shown(&path.to_string_lossy())).into_owned()
 }
 
-/// Text from outside without what would steer a terminal or reorder its line.
+/// Outside text without characters that control a terminal or reorder its line.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_harmful) {
         Cow::Owned(text.chars().map(|c| if is_harmful(c) { '\u{FFFD}' } else { c }).collect())
@@ -19,7 +19,7 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Several lines of text, made harmless one by one.
+/// Like [`harmless`], line by line.
 pub(crate) fn harmless_lines(text: &str) -> Cow<'_, str> {
     let harms = |c: char| is_harmful(c) && !matches!(c, '\n' | '\t');
     match text.chars().any(harms) {
@@ -29,7 +29,8 @@ pub(crate) fn harmless_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn is_harmful(c: char) -> bool {
-    // Embeddings, overrides and isolates of the bidirectional algorithm act beyond their text.
+    // Embeddings, overrides and isolates of the bidirectional algorithm affect text beyond their
+    // end.
     c.is_control() || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 

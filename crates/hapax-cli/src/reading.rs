@@ -1,14 +1,14 @@
-//! What is printed about a corpus that is read: errors, what was left out, and that nothing is
-//! there.
+//! Messages about a corpus: errors, skipped input, and missing documents.
 //!
-//! The libraries say which option would help, a user has flags; what comes from outside is made harmless.
+//! The libraries name the option that would help; this module names the flag. Outside text loses its control
+//! characters.
 
 use crate::failure::Failure;
 use crate::readable::{self, counted};
 use hapax_corpus::{ReadOptions, Remedy, Source};
 use std::path::Path;
 
-/// An error of a library, with the flag that would help.
+/// A library's error, with the flag that would help.
 pub(crate) fn failure(
     error: impl std::error::Error + Send + Sync + 'static,
     remedy: Option<Remedy>,
@@ -20,9 +20,9 @@ pub(crate) fn failure(
     }
 }
 
-/// Why something was skipped.
+/// The message for skipped input.
 pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
-    // Skipping has just been done.
+    // Advice to skip would be pointless here.
     let flag = why.remedy().filter(|it| *it != Remedy::SkipBad).map(advice).unwrap_or_default();
     readable::harmless(&format!("{why}{flag}")).into_owned()
 }
@@ -40,7 +40,7 @@ fn advice(remedy: Remedy) -> String {
     }
 }
 
-/// A corpus without a single record.
+/// The error for a corpus without any document.
 pub(crate) fn no_document(inputs: &[impl AsRef<Path>]) -> Failure {
     let inputs: Vec<String> = inputs.iter().map(|it| readable::path(it.as_ref())).collect();
     Failure::Run(anyhow::anyhow!("there is no document in {}", inputs.join(", ")))
@@ -53,7 +53,7 @@ impl From<hapax_corpus::Error> for Failure {
     }
 }
 
-/// How many files in the folders of a corpus are left out, for jobs that open it themselves.
+/// Number of ignored files in the folders of a corpus, for jobs that open it themselves.
 pub(crate) fn ignored(inputs: &[String]) -> u64 {
     let may_be_folder = |input: &String| {
         let is_pattern = input.contains(['@', '*', '?', '[']);
@@ -65,7 +65,7 @@ pub(crate) fn ignored(inputs: &[String]) -> u64 {
     Source::open(inputs, ReadOptions::default()).map_or(0, |source| source.ignored())
 }
 
-/// The line about them, if there are any.
+/// A note about ignored files; `None` if there are none.
 pub(crate) fn ignored_line(ignored: u64) -> Option<String> {
     let files = counted(ignored, "other file");
     (ignored > 0).then(|| {

@@ -1,6 +1,6 @@
-//! From `--recipe` and `--frequencies` to a recipe that is ready to run.
+//! Turns `--recipe` and `--frequencies` into a ready fingerprinter.
 //!
-//! A name or a combination that cannot be meant is a bad argument; a file that cannot be used is bad input.
+//! An invalid name or combination is a bad argument; an unusable file is bad input.
 
 use crate::failure::{Failure, io_error};
 use crate::readable;
@@ -22,7 +22,7 @@ pub(crate) struct RecipeArguments {
     frequencies: Option<PathBuf>,
 }
 
-/// Recipes by name or file, all with one table where they need it.
+/// Recipes by name or file, all with the same table if they need one.
 pub(crate) fn fingerprinters(
     recipes: &[String],
     frequencies: Option<&Path>,
@@ -41,22 +41,22 @@ pub(crate) fn fingerprinters(
 }
 
 impl RecipeArguments {
-    /// As if these had been typed.
+    /// Equals these arguments on the command line.
     pub(crate) fn of(recipe: String, frequencies: Option<PathBuf>) -> Self {
         Self { recipe, frequencies }
     }
 
-    /// The files these name, which a result must not replace.
+    /// The named files, which a result must not replace.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         files(std::slice::from_ref(&self.recipe), self.frequencies.as_deref())
     }
 
-    /// Reads what is named and makes it ready.
+    /// Reads the recipe and table.
     pub(crate) fn fingerprinter(&self) -> Result<Fingerprinter, Failure> {
         self.fingerprinter_of(false)
     }
 
-    /// The same, or its variant that looks at the main content only.
+    /// Like [`fingerprinter`](Self::fingerprinter), optionally for the main content only.
     pub(crate) fn fingerprinter_of(&self, main_content: bool) -> Result<Fingerprinter, Failure> {
         let frequencies = self.frequencies.as_deref();
         recipes::fingerprinter(&self.recipe, frequencies, main_content)
@@ -94,12 +94,12 @@ pub(crate) fn files(recipes: &[String], frequencies: Option<&Path>) -> Vec<PathB
     recipes.chain(frequencies.map(Path::to_owned)).collect()
 }
 
-/// The recipe that `argument` names: built in, or a file.
+/// The recipe that `argument` names: a built-in one, or a file.
 pub(crate) fn named(argument: &str, given: &str) -> Result<Recipe, Failure> {
     recipes::named(given).map_err(|error| failure(argument, error))
 }
 
-/// The identity of a recipe that needs no table.
+/// The id of a recipe that needs no table.
 pub(crate) fn id(given: &str) -> Result<RecipeId, Failure> {
     let fingerprinter = Fingerprinter::new(named("--recipe", given)?, None);
     Ok(fingerprinter.map_err(anyhow::Error::new)?.recipe_id().clone())

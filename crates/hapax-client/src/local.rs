@@ -1,7 +1,7 @@
-//! A repository of this machine, answering in the words of the service.
+//! Operations on a repository on this machine, with the answers of the service.
 //!
-//! Each function is what the service does for one request, without HTTP: for programs that open
-//! the folder themselves.
+//! Each function does what the service does for one request, without HTTP, for programs that open the folder
+//! themselves.
 
 use crate::wire::{GroupStatuses, PageDetail, Rows, Verdict};
 use hapax_store::{Action, Effect, Market, Observation, Reader, Repository, StoreError};
@@ -9,13 +9,13 @@ use hapax_store::{Action, Effect, Market, Observation, Reader, Repository, Store
 /// The result of an [`Action`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Done {
-    /// The page stands like this.
+    /// The new status of the page.
     Verdict(Box<Verdict>),
     /// Whether the page was known.
     Known(bool),
 }
 
-/// Things that happened to pages, in this order: all happen or none.
+/// Applies actions in this order, all or none.
 pub fn apply(store: &Repository, actions: Vec<Action>) -> Result<Vec<Done>, StoreError> {
     let urls: Vec<String> = actions.iter().map(|action| action.url().to_owned()).collect();
     let effects = store.apply(actions)?;
@@ -30,7 +30,7 @@ pub fn apply(store: &Repository, actions: Vec<Action>) -> Result<Vec<Done>, Stor
     urls.into_iter().zip(effects).map(done).collect()
 }
 
-/// One page that was seen: also compared with what is beyond the bound.
+/// Records an observed page, and searches the nearest page beyond the bound, too.
 pub fn observe(store: &Repository, page: Observation) -> Result<Verdict, StoreError> {
     let decision = store.observe(page.clone())?;
     let mut verdict = Verdict::of(store, page.url.clone(), &decision, true)?;
@@ -38,7 +38,7 @@ pub fn observe(store: &Repository, page: Observation) -> Result<Verdict, StoreEr
     Ok(verdict)
 }
 
-/// What would be said of a page. Nothing changes.
+/// The verdict that this page would get. Changes nothing.
 pub fn check(store: &Repository, page: &Observation) -> Result<Verdict, StoreError> {
     let decision = store.check(page)?;
     let mut verdict = Verdict::of(store, page.url.clone(), &decision, false)?;
@@ -46,8 +46,7 @@ pub fn check(store: &Repository, page: &Observation) -> Result<Verdict, StoreErr
     Ok(verdict)
 }
 
-/// A page's score changes, or is unknown from now on. How the page stands then; `None` for an
-/// unknown address.
+/// Sets or clears a page's score; returns its new status, or `None` for an unknown address.
 pub fn score(
     store: &Repository,
     url: &str,
@@ -60,8 +59,7 @@ pub fn score(
     Ok(decision.map(|decision| Verdict::known(url.to_owned(), &decision)))
 }
 
-/// What is known of a page and how it stands, in a market if one is given; `None` for an unknown
-/// address.
+/// The data and status of a page, in a market if one is given; `None` for an unknown address.
 pub fn page(
     reader: &Reader,
     url: &str,
@@ -71,7 +69,7 @@ pub fn page(
     Ok(reader.status(url, market)?.map(|decision| PageDetail::new(page, &decision)))
 }
 
-/// The group of a page and how all its pages stand; `None` for an unknown address.
+/// The group of a page with the status of all its pages; `None` for an unknown address.
 pub fn group(
     reader: &Reader,
     url: &str,

@@ -1,7 +1,7 @@
 //! A time as users and programs write it: seconds since 1970, or an RFC 3339 date or date and time.
 //!
-//! One definition for requests, flags and configuration. Fractions of a second are dropped, and
-//! times end with the year 9999. Answers write a time as [`shown`].
+//! One definition for requests, flags and configuration. Fractions of a second are dropped, and times end with
+//! the year 9999. Answers format times with [`shown`].
 
 use hapax_corpus::Timestamp;
 use serde::de::{Deserializer, Error, Visitor};
@@ -11,11 +11,12 @@ use std::fmt;
 /// The last second of the year 9999.
 pub const LAST: u64 = 253_402_300_799;
 
-/// Seconds since 1970 of a text such as `2026-03-01`, `2026-03-01T12:00:00Z` or `1772323200`.
+/// Parses a text such as `2026-03-01`, `2026-03-01T12:00:00Z` or `1772323200` to seconds since
+/// 1970.
 ///
 /// # Errors
 ///
-/// It is none of these, or not between 1970 and the year 9999.
+/// The text is none of these, or not between 1970 and the year 9999.
 pub fn parse(text: &str) -> Result<u64, String> {
     let seconds = Timestamp::parse(text).map(Timestamp::seconds);
     let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok()).ok_or_else(|| {
@@ -31,7 +32,7 @@ fn bounded(seconds: u64) -> Result<u64, String> {
     }
 }
 
-/// As RFC 3339 in UTC: `2026-03-01T12:00:00Z`.
+/// Formats as RFC 3339 in UTC: `2026-03-01T12:00:00Z`.
 pub fn shown(seconds: u64) -> String {
     let seconds = i64::try_from(seconds.min(LAST)).unwrap_or(i64::MAX);
     Timestamp::from_seconds(seconds).to_string()
@@ -68,20 +69,20 @@ impl<'de> Deserialize<'de> for Moment {
     }
 }
 
-/// For a field of a request.
+/// For a required field of a request.
 ///
 /// # Errors
 ///
-/// It is no time.
+/// The value is not a time.
 pub fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     Moment::deserialize(from).map(|it| it.0)
 }
 
-/// For a field of a request that may be null or left out.
+/// For a field of a request that may be null or missing.
 ///
 /// # Errors
 ///
-/// It is no time.
+/// The value is not a time.
 pub fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     Option::<Moment>::deserialize(from).map(|it| it.map(|it| it.0))
 }

@@ -1,7 +1,7 @@
-//! From what a client sent to what a repository takes: checked, extracted, fingerprinted.
+//! Turns a page from a client into an observation: validated, extracted, fingerprinted.
 //!
-//! No algorithm: the engine extracts and fingerprints. What is decided here is only which field
-//! of a request means what, and what to answer when fields contradict each other.
+//! The engine extracts and fingerprints. This module decides what each field of a request means, and what to
+//! answer if fields contradict each other.
 
 use crate::wire::{PageInput, ReadySignature};
 use hapax::fingerprint::{
@@ -11,14 +11,14 @@ use hapax::page::{Body, Document, PageError};
 use hapax_store::page::LONGEST_URL;
 use hapax_store::{Action, Observation, StoredComparable};
 
-/// Why a page as a client sent it is not taken.
+/// A page from a client is not accepted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// Fields are missing, too many or wrong.
+    /// Fields are missing, redundant or invalid.
     #[error("{0}")]
     Invalid(String),
-    /// The fingerprint was made under another recipe.
+    /// The fingerprint was made by another recipe.
     #[error(transparent)]
     OtherRecipe(RecipeMismatch),
     /// The bytes are neither HTML nor text.
@@ -30,7 +30,7 @@ fn invalid(message: impl Into<String>) -> InputError {
     InputError::Invalid(message.into())
 }
 
-/// A page ready to be compared, and its text if it came with one.
+/// A page ready for comparison, with its text if it came with one.
 #[derive(Debug)]
 pub struct Prepared {
     pub url: String,
@@ -45,12 +45,12 @@ impl From<Action> for Prepared {
     }
 }
 
-/// Reads a page as a client sent it. With a fingerprinter that has the repository's key, a page that
-/// came with its text gets what confirms its matches.
+/// Validates and prepares a page from a client. If the fingerprinter has the repository's key, a
+/// page with its text gets a keyed sketch.
 ///
 /// # Errors
 ///
-/// Fields are missing, too many or wrong.
+/// Fields are missing, redundant or invalid.
 pub fn prepare(
     fingerprinter: &mut Fingerprinter,
     input: PageInput,
@@ -106,7 +106,7 @@ pub fn prepare(
     Ok(Prepared { url, action: Action::Observe(Box::new(seen)), text: kept })
 }
 
-/// A page that was fetched, and its text.
+/// A fetched page, with its text.
 ///
 /// # Errors
 ///
@@ -123,11 +123,11 @@ pub fn fetched(
     Ok((Observation::of_page(url, signed), text))
 }
 
-/// An observation of a fingerprint made elsewhere, by the same recipe.
+/// An observation from a fingerprint that was made elsewhere, by the same recipe.
 ///
 /// # Errors
 ///
-/// Digits are wrong, or the recipe is another.
+/// A field is malformed, or the recipe differs.
 pub fn ready(
     url: &str,
     signature: &ReadySignature,
@@ -156,7 +156,7 @@ pub fn ready(
     Ok(seen)
 }
 
-/// An address that can be kept and shown.
+/// Checks that an address can be stored and displayed.
 ///
 /// # Errors
 ///
@@ -172,11 +172,11 @@ pub fn good_address(field: &str, url: &str) -> Result<(), InputError> {
     Ok(())
 }
 
-/// An address that another page can redirect to.
+/// Checks that an address can be the target of a redirect.
 ///
 /// # Errors
 ///
-/// It cannot be kept, or is the page's own.
+/// It cannot be stored, or is the page's own.
 pub fn good_redirect(from: &str, field: &str, to: &str) -> Result<(), InputError> {
     good_address(field, to)?;
     match from == to {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ready_signature_says_the_same_as_its_text() {
+    fn a_ready_signature_gives_the_same_verdict_as_its_text() {
         let mut fingerprinter = fingerprinter();
         let words: Vec<String> = (0..80).map(|n| format!("word{n}")).collect();
         let text = words.join(" ");

@@ -1,10 +1,9 @@
-//! How much slower is reading documents than only unpacking the file, on one thread?
+//! Compares the time of reading documents with that of unpacking the file, on one thread.
 //!
-//! `cargo run --release -p hapax-corpus --example throughput -- FILE...` prints, for each file,
-//! MB of unpacked bytes a second for both, best of three, and the ratio. `.gz` and `.zst` only.
-//! The time is that of this thread on the processor where the system tells it (Linux), so that
-//! other work on the machine does not count; elsewhere it is the clock's. The system counts in
-//! steps, so a file should unpack to 50 MB or more.
+//! `cargo run --release -p hapax-corpus --example throughput -- FILE...` prints, for each file, MB of unpacked
+//! bytes per second for both, best of three, and the ratio. `.gz` and `.zst` only. Measures CPU time of this
+//! thread where the system reports it (Linux), so that other load does not count, and wall time elsewhere. CPU
+//! time has a coarse resolution, so a file should unpack to 50 MB or more.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -31,7 +30,7 @@ fn best(run: impl Fn() -> Outcome) -> Result<((u64, u64), f64), Box<dyn std::err
     Ok((answer, fastest))
 }
 
-/// How long this thread has been running on a processor.
+/// CPU time of this thread in seconds.
 fn processor_seconds() -> Option<f64> {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = statistics.split(' ').next()?.parse().ok()?;
@@ -69,7 +68,7 @@ fn read(path: &str) -> Outcome {
     Ok((documents, bytes))
 }
 
-/// Only finds the records and decodes none.
+/// Finds the records without decoding them.
 fn frame(path: &str) -> Outcome {
     let source = Source::open(&[path], ReadOptions::default())?;
     Ok((source.batches().count() as u64, 0))

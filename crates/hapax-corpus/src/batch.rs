@@ -1,10 +1,8 @@
 //! A piece of a corpus that one thread decodes.
 //!
-//! The thread that reads a file cuts it into batches of whole, undecoded records; whoever holds a
-//! batch decodes it. A batch borrows nothing, so it can be sent anywhere.
-//!
-//! Damage is part of the sequence: it is reported behind the records that precede it, so the
-//! first error of a run is the same for any number of threads.
+//! The thread that reads a file splits it into batches of complete, undecoded records; any thread can decode a
+//! batch, because it borrows nothing. Damage keeps its place: it is reported after the records before it, so
+//! the first error of a run is the same for any number of threads.
 
 use std::fmt;
 use std::ops::Range;
@@ -23,17 +21,17 @@ use crate::source::Files;
 pub struct Batch {
     pub(crate) context: Context,
     pub(crate) payload: Payload,
-    /// What is wrong behind the records.
+    /// The error after the records, if any.
     pub(crate) bad: Option<Error>,
-    /// Which part of the source it belongs to.
+    /// Index of the part of the source.
     pub part: usize,
-    /// Which batch of its part, from 0.
+    /// Index of the batch in its part.
     pub index: usize,
-    /// How many bytes of the input were read for it; 0 where the packing does not show it.
+    /// Bytes of input that were read for it; 0 if the compression hides them.
     pub input_bytes: u64,
 }
 
-/// What every decoder needs to know.
+/// Everything that decoders need besides the bytes.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) options: Arc<ReadOptions>,
@@ -47,7 +45,7 @@ pub(crate) enum Payload {
     Text(Lines),
     Records(Records),
     Rows(RowGroup, Option<u64>),
-    /// Files still to be opened, all of this format or each of what its name says.
+    /// Files to open, all in this format or each in that of its name.
     Pages(Arc<Files>, Range<u32>, Option<Format>),
     /// A file that turned out to be one document.
     Page(Option<Box<Entry<'static>>>),
@@ -59,15 +57,15 @@ impl Context {
         self.name.to_string()
     }
 
-    /// For documents that have neither an id nor a URL.
+    /// The id of a document that has neither an id nor a URL.
     pub(crate) fn fallback_id(&self, number: u64) -> String {
         format!("{}:{number}", self.name)
     }
 }
 
 impl Batch {
-    /// Which piece of its part this is: unpacked bytes of the file, rows of a table, or files of a
-    /// folder. A file that did not change is cut into the same pieces by every reading.
+    /// The range of the batch in its part: unpacked bytes of the file, rows of a table, or files of
+    /// a folder. An unchanged file is always split into the same ranges.
     pub fn extent(&self) -> Range<u64> {
         match &self.payload {
             Payload::Json(lines) | Payload::Text(lines) => lines.chunk.extent(),
@@ -79,11 +77,11 @@ impl Batch {
     }
 
     /// Decodes the batch, in order. Without [`skip_bad`](ReadOptions::skip_bad) the first error
-    /// ends it; with it errors are [`Entry::Bad`], and nothing is `Err` but a field that the caller
+    /// ends it; with it, errors are [`Entry::Bad`], and the only `Err` is a field that the caller
     /// named and no document has.
     ///
-    /// What lies behind the records, damage or a file that could not be opened, is handed over
-    /// by the first call only.
+    /// An error after the records (damage, or a file that cannot be opened) is returned by the
+    /// first call only.
     pub fn entries(&mut self) -> impl Iterator<Item = Result<Entry<'_>, Error>> {
         let bad = self.bad.take();
         let page = match &mut self.payload {
@@ -121,7 +119,7 @@ impl Batch {
         })
     }
 
-    /// Only the documents; without [`skip_bad`](ReadOptions::skip_bad) ended by the first error.
+    /// The documents only; without [`skip_bad`](ReadOptions::skip_bad) the first error ends them.
     pub fn documents(&mut self) -> impl Iterator<Item = Result<Document<'_>, Error>> {
         self.entries().filter_map(|entry| match entry {
             Ok(Entry::Document(document)) => Some(Ok(document)),

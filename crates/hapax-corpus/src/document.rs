@@ -1,10 +1,8 @@
-//! What a corpus is made of: documents, facts about addresses, and the rest.
+//! The contents of a corpus: documents, facts about addresses, and other records.
 //!
-//! A document borrows from the batch it was read from wherever the format allows it, so that
-//! reading copies nothing that is not decoded. [`Document::into_owned`] cuts the tie.
-//!
-//! Nothing here knows what documents are used for. An image in an archive is a document too; its
-//! [`Kind`] says so.
+//! A document borrows from the batch it was read from where the format allows it, so that reading copies only
+//! what it decodes. [`Document::into_owned`] removes the borrow. Does not know how documents are used: an image
+//! in an archive is a document, too; see its [`Kind`].
 
 use std::borrow::Cow;
 
@@ -12,56 +10,57 @@ use crate::error::Error;
 use crate::original::Original;
 use crate::timestamp::Timestamp;
 
-/// Which of a source's files, by its position in the order of reading.
+/// A file of a source, by its position in reading order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
-/// Where a document lies, enough to fetch it again with [`Source::read_at`](crate::Source::read_at).
+/// The place of a document, with which [`Source::read_at`](crate::Source::read_at) can read it
+/// again.
 ///
-/// Ordered as the documents are read.
+/// Ordered like the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     pub file: FileId,
-    /// Which line, row or record of the file, from 1.
+    /// Line, row or record of the file, from 1.
     pub number: u64,
-    /// Where the gzip member or Zstandard frame begins in the file; 0 where there is none.
+    /// Offset of the gzip member or Zstandard frame in the file; 0 without one.
     pub member: u64,
-    /// How many (unpacked) bytes into the member, or into the file where there is none.
+    /// Offset of the record in the unpacked member, or in the file without one.
     pub within: u64,
-    /// How many (unpacked) bytes the record has; 0 for a row.
+    /// Length of the unpacked record in bytes; 0 for a row.
     pub length: u32,
 }
 
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
-    /// The id field or the URL, and where there is neither the file and the line. The same in
-    /// every run over the same files; whether it is unique is up to the corpus.
+    /// The id field or the URL, or else file and line. The same in every run over the same files;
+    /// not necessarily unique.
     pub id: Cow<'a, str>,
-    /// Where it comes from.
+    /// The document's address.
     pub url: Option<Cow<'a, str>>,
     pub body: Body<'a>,
-    /// As the archive or the server states it, with parameters: `text/html; charset=koi8-r`.
+    /// As stated by the archive or the server, with parameters: `text/html; charset=koi8-r`.
     pub content_type: Option<Cow<'a, str>>,
-    /// How much it is worth; larger is better.
+    /// Quality; larger is better.
     pub score: Option<f64>,
     pub fetched: Option<Timestamp>,
-    /// As the corpus states it.
+    /// As stated by the corpus.
     pub language: Option<Cow<'a, str>>,
     /// `Content-Language` of the archived HTTP response.
     pub http_language: Option<Cow<'a, str>>,
     /// `Link` of the archived HTTP response.
     pub http_link: Option<Cow<'a, str>>,
     pub place: Place,
-    /// The record it was read from, for writing it out as it was and for looking up other fields.
+    /// The record it was read from, for writing it unchanged and for looking up other fields.
     pub original: Original<'a>,
 }
 
-/// What a body is, as far as its archive says or its first bytes show.
+/// The kind of a body, according to the archive or its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Html,
     Text,
-    /// Anything else: images, PDF, archives.
+    /// Other content: images, PDF, archives.
     Other,
 }
 
@@ -69,35 +68,34 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Body<'a> {
     pub kind: Kind,
-    /// The bytes or characters.
     pub content: Content<'a>,
 }
 
-/// Characters where the format has them, otherwise bytes whose charset is yet to be found.
+/// Characters, if the format has them, or bytes of unknown charset.
 #[derive(Clone, Debug)]
 pub enum Content<'a> {
-    /// Known to be Unicode, whatever a meta tag inside may claim.
+    /// Known to be Unicode, whatever a meta tag inside states.
     Str(Cow<'a, str>),
-    /// As the server sent them.
+    /// Bytes as sent by the server.
     Bytes(Cow<'a, [u8]>),
 }
 
-/// What an archive says about two addresses.
+/// A statement of an archive about two addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// A server answered a request for `from` by naming `to`.
+    /// The server redirected a request for `from` to `to`.
     Redirect {
-        /// The address that was asked for.
+        /// The requested address.
         from: String,
-        /// The address it leads to, absolute.
+        /// The target, absolute.
         to: String,
         place: Place,
     },
-    /// The crawler found at `from` what it had already stored for `to`.
+    /// The content at `from` is the one already stored for `to`.
     Revisit {
-        /// The address that was asked for.
+        /// The requested address.
         from: String,
-        /// The address whose record holds the content.
+        /// The address whose record has the content.
         to: String,
         place: Place,
     },
@@ -106,13 +104,13 @@ pub enum Fact {
 /// Why a record is not a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// A record about records: warcinfo, request, metadata, the head of an ARC file.
+    /// A record about other records: warcinfo, request, metadata, the head of an ARC file.
     NotAPage,
-    /// A revisit record that does not say of which address, or of its own.
+    /// A revisit record that names no other address.
     Revisit,
     /// The server answered with this status.
     Status(u16),
-    /// A later piece of a segmented record.
+    /// A continuation of a segmented record.
     Continuation,
     /// An empty line of a JSONL or text file.
     Blank,
@@ -120,26 +118,26 @@ pub enum Reason {
     NoBody,
 }
 
-/// What one record of a corpus turns out to be.
+/// The result of decoding one record.
 #[expect(clippy::large_enum_variant, reason = "nearly every record is a document")]
 #[derive(Debug)]
 pub enum Entry<'a> {
     Document(Document<'a>),
-    /// Something about addresses.
+    /// A statement about addresses.
     Fact(Fact),
-    /// Neither, and nothing is wrong with that.
+    /// Neither, and not an error.
     Passed {
         reason: Reason,
         place: Place,
-        /// Its id or address, where it states one.
+        /// Its id or address, if it states one.
         name: Option<Cow<'a, str>>,
     },
-    /// Damaged; only with [`skip_bad`](crate::ReadOptions::skip_bad).
+    /// A damaged record; only with [`skip_bad`](crate::ReadOptions::skip_bad).
     Bad(Error),
 }
 
 impl Fact {
-    /// Both addresses: the one that was asked for, and the one that stands for it.
+    /// The requested address, and the one that has the content.
     pub fn addresses(&self) -> (&str, &str) {
         match self {
             Self::Redirect { from, to, .. } | Self::Revisit { from, to, .. } => (from, to),
@@ -148,7 +146,7 @@ impl Fact {
 }
 
 impl Content<'_> {
-    /// The bytes, in UTF-8 where they are characters.
+    /// The bytes; characters as UTF-8.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Str(text) => text.as_bytes(),
@@ -169,8 +167,8 @@ impl<'a> Body<'a> {
         Self { kind, content: Content::Str(text.into()) }
     }
 
-    /// Bytes as a server sent them, their kind from the content type and, where that says nothing,
-    /// from the first bytes.
+    /// Bytes from a server; their kind follows from the content type or, without one, from the
+    /// first bytes.
     pub(crate) fn from_server(content_type: Option<&str>, bytes: Cow<'a, [u8]>) -> Self {
         let kind = kind_of(content_type, &bytes);
         Self { kind, content: Content::Bytes(bytes) }
@@ -178,7 +176,7 @@ impl<'a> Body<'a> {
 }
 
 impl Document<'_> {
-    /// The same document with nothing borrowed.
+    /// The same document without borrows.
     pub fn into_owned(self) -> Document<'static> {
         Document {
             id: Cow::Owned(self.id.into_owned()),
@@ -195,8 +193,8 @@ impl Document<'_> {
         }
     }
 
-    /// Any field of the original record by name: a JSON member, a column, a WARC header.
-    /// Strings come as they are, numbers and the rest as JSON would write them.
+    /// Any field of the original record by name: a JSON member, a column, a WARC header. Strings as
+    /// they are, other values as JSON.
     pub fn field(&self, name: &str) -> Option<String> {
         self.original.field(name)
     }
@@ -214,7 +212,7 @@ fn kind_of(content_type: Option<&str>, bytes: &[u8]) -> Kind {
     }
 }
 
-/// Looks where a page's first tag would be.
+/// Looks at the place of a page's first tag.
 pub(crate) fn by_first_bytes(bytes: &[u8]) -> Kind {
     let head = &bytes[..bytes.len().min(1024)];
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();

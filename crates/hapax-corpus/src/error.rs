@@ -1,8 +1,8 @@
-//! What can be wrong with a corpus, said so that it can be put right.
+//! Errors of reading and writing a corpus.
 //!
-//! Every error names the file, the place inside it, what was expected there, and what can be done.
-//! An option that would help is a [`Remedy`]: a front end says it in its users' words. Nothing read
-//! from outside panics; it becomes one of these values.
+//! Every error names the file, the place inside it, what was expected and found, and what to do. An option that
+//! would help is a [`Remedy`], which a front end puts into its users' words. Data from outside never panics; it
+//! becomes one of these values.
 
 use std::fmt;
 use std::io;
@@ -11,23 +11,23 @@ use std::path::Path;
 use crate::options::Format;
 use crate::sniff::PAGE_ENDINGS;
 
-/// Where inside a file something happened.
+/// The place of an error inside a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// Nowhere in particular.
+    /// The file as a whole.
     File,
-    /// So many bytes from the start of the file.
+    /// Offset in bytes.
     Byte(u64),
     /// Inside a compressed member (gzip) or frame (Zstandard).
     Member {
-        /// Where the member begins, in bytes of the file.
+        /// Offset of the member in the file.
         offset: u64,
-        /// How many unpacked bytes into the member.
+        /// Offset in the unpacked member.
         within: u64,
     },
-    /// A line, counted from 1.
+    /// A line, from 1.
     Line(u64),
-    /// A row, counted from 1.
+    /// A row, from 1.
     Row(u64),
 }
 
@@ -46,65 +46,63 @@ impl fmt::Display for At {
     }
 }
 
-/// An option that would have helped.
+/// An option that would have avoided the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// To count what is bad and pass over it.
+    /// Skip and count bad records.
     SkipBad,
-    /// To say which format a file has.
+    /// State the format of the file.
     Format,
-    /// To read the folder's other files, too; how many there are.
+    /// Also read the folder's other files; their number.
     AllFiles(u64),
     FollowLinks,
-    /// To forget what an interrupted job has done.
+    /// Discard the checkpoint of an interrupted job.
     Restart,
 }
 
-/// Why a corpus could not be read or written.
+/// Reading or writing a corpus failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system said no.
     #[error("cannot {action} {path}")]
     Io {
-        /// What was tried: "open", "read", ...
+        /// The operation: "open", "read", ...
         action: &'static str,
         path: String,
-        /// What the system answered.
         source: io::Error,
     },
-    /// A glob stands for no file at all.
+    /// A glob matches no file.
     #[error("{pattern} {what}")]
     NoInput {
-        /// As the caller wrote it.
+        /// As given by the caller.
         pattern: String,
         /// "matches no file", ...
         what: &'static str,
     },
-    /// A folder has no file that counts.
+    /// A folder has no readable file.
     #[error("folder {folder} holds no pages ({})", page_endings())]
     NoPages {
         folder: String,
-        /// Files in it that do not count.
+        /// Number of files in it that were left out.
         others: u64,
     },
-    /// The caller named a format and the file has another.
+    /// The file has another format than the caller stated.
     #[error(
         "{path} is not {expected}: it looks like {found}; name that format, or none to have it guessed"
     )]
     WrongFormat {
         path: String,
-        /// What the caller asked for.
+        /// The stated format.
         expected: Format,
         /// What its first bytes look like.
         found: String,
     },
-    /// A file's name promises a format, and its bytes are something else.
+    /// The bytes do not fit the format in the file's name.
     #[error("{path} is not {expected}: it looks like {found}; rename it")]
     Misnamed {
         path: String,
-        /// What its name promises.
+        /// The format in the name.
         expected: Format,
         /// What its first bytes look like.
         found: String,
@@ -113,14 +111,14 @@ pub enum Error {
     #[error("{path}: {what}")]
     Unsupported {
         path: String,
-        /// What cannot be done, and what can be done instead.
+        /// What is not possible, and what to do instead.
         what: String,
     },
     #[error(
         "{path}: CSV and TSV are not read, only WARC, WET, ARC, JSONL, Parquet, HTML, lines and text; make JSONL of it"
     )]
     TextTable { path: String },
-    /// A folder has a link that leads out of it.
+    /// A link in a folder leads out of it.
     #[error("{path}: link to a file outside the folder; name that file")]
     OutsideLink { path: String },
     /// The bytes contradict the format.
@@ -128,10 +126,10 @@ pub enum Error {
     Damaged {
         path: String,
         at: At,
-        /// What was expected and what was there.
+        /// What was expected and found.
         what: String,
     },
-    /// Something is longer than the caller is ready to hold in memory.
+    /// Something exceeds a limit on memory.
     #[error("{path}, {at}: {part} of more than {limit} bytes")]
     TooLong {
         path: String,
@@ -139,9 +137,9 @@ pub enum Error {
         at: At,
         /// What is too long: "a line", "a record", ...
         part: &'static str,
-        /// The longest that is read, inclusive.
+        /// The limit, inclusive.
         limit: u64,
-        /// The field of [`Limits`](crate::Limits) that holds the bound.
+        /// The field of [`Limits`](crate::Limits) with the limit.
         knob: &'static str,
     },
     /// A line is not a JSON object.
@@ -150,21 +148,21 @@ pub enum Error {
         path: String,
         line: u64,
         column: usize,
-        /// What the parser expected.
+        /// The parser's message.
         message: String,
     },
-    /// A record has none of the fields, or a file none of the columns, a document is made from.
+    /// A record has none of the fields, or a file none of the columns, that make a document.
     #[error("{path}, {at}: no {wanted}; there are: {found}")]
     Missing {
         path: String,
         /// The line or row, or the whole file.
         at: At,
-        /// The names that were looked for.
+        /// The names that were tried.
         wanted: String,
-        /// The names that are there.
+        /// The names that exist.
         found: String,
     },
-    /// A field holds another kind of value than a document needs there.
+    /// A field has a value of the wrong type.
     #[error("{path}, {at}: {field} is {found}, not {expected}")]
     WrongType {
         path: String,
@@ -177,15 +175,15 @@ pub enum Error {
     /// No document has a field that the caller named.
     #[error("{by}: no document{} has a field {name}{}", looked_at(*beginning), listed(there))]
     NoSuchField {
-        /// The words that name it.
+        /// The option that names it.
         by: String,
         name: String,
-        /// Whether only the first records of a stream were looked at.
+        /// Whether only the first records of a stream were checked.
         beginning: bool,
-        /// The fields of some document; none where the format has no fields.
+        /// The fields of some document; empty if the format has no fields.
         there: Vec<String>,
     },
-    /// A document cannot go into this output.
+    /// The output cannot hold a document.
     #[error("{path}: {what}")]
     Output {
         path: String,
@@ -207,7 +205,7 @@ fn page_endings() -> String {
 }
 
 impl Error {
-    /// The file that is wrong, where it is one.
+    /// The file with the error, if it is one.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Io { path, .. }
@@ -226,7 +224,7 @@ impl Error {
         }
     }
 
-    /// Where in the file, as far as that is known.
+    /// The place in the file, if known.
     pub fn at(&self) -> Option<At> {
         match self {
             Self::Damaged { at, .. }

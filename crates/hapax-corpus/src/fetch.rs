@@ -1,8 +1,7 @@
-//! Reads one document again, by its place.
+//! Reads one document again by its place.
 //!
-//! A plain file is read from the record's own offset, and an archive from the record's own gzip
-//! member. A stream that is packed as a whole has to be unpacked up to the record, which costs
-//! time but no memory.
+//! Seeks to the record in an uncompressed file, and to the record's gzip member in an archive. A file that is
+//! one compressed stream must be unpacked up to the record, which costs time but no memory.
 
 use crate::batch::{Batch, Payload};
 use crate::document::{Document, Entry, Place};
@@ -18,7 +17,7 @@ use crate::unpack::{Packing, Unpack};
 use crate::window::Window;
 
 impl Source {
-    /// The document that was read from `place`, or an error when there is none any more.
+    /// The document at `place`; an error if there is none any more.
     pub fn read_at(&self, place: Place) -> Result<Document<'static>, Error> {
         let mut batch = self.batch_at(place)?;
         let gone = || Error::Damaged {
@@ -26,7 +25,7 @@ impl Source {
             at: At::Row(place.number),
             what: "there is no document here; the file has changed since it was read".to_owned(),
         };
-        // With `skip_bad` an error would be an entry; here it is the answer.
+        // With `skip_bad` an error would be an entry; here it is the result.
         let entry = batch.entries().next().ok_or_else(gone)?;
         match entry? {
             Entry::Document(document) => Ok(document.into_owned()),
@@ -35,7 +34,7 @@ impl Source {
         }
     }
 
-    /// A batch that holds that record alone.
+    /// A batch with this record only.
     fn batch_at(&self, place: Place) -> Result<Batch, Error> {
         let context = self.context(place.file);
         let limits = &self.options.limits;
@@ -56,7 +55,7 @@ impl Source {
             index: 0,
             input_bytes: 0,
         };
-        // What else a file is can only be seen at its start.
+        // Other formats can only be recognized at the start of the file.
         let format = match self.options.format.or_else(|| self.files.page_format(place.file)) {
             Some(format) => format,
             None => self.format_at_start(place)?,
@@ -124,7 +123,7 @@ impl Source {
         look_at_start(&mut window);
         let path = self.files.path(place.file).unwrap_or("".as_ref());
         let first = &window.data[..window.data.len().min(4096)];
-        // Without a byte there is nothing to be found, whatever it is read as.
+        // An empty file has no document in any format.
         let format = sniff::look(first, path).format(&name, first, packing)?;
         Ok(format.unwrap_or(Format::Text))
     }

@@ -1,16 +1,16 @@
 //! Turns the inputs named by the caller into a list of files in a fixed order.
 //!
-//! In a folder a file counts by its name (`.html`, `.txt`, `.jsonl`, ...), and one with another name by its first
-//! bytes, or when all files are asked for. Links to folders are not followed; links to files outside the folder
-//! only on request, because whoever made the folder could name any file.
+//! In a folder, files with a known extension (`.html`, `.txt`, `.jsonl`, ...) are read, others only if their
+//! first bytes are unmistakable or all files are requested. Links to folders are not followed; links to files
+//! outside the folder only on request, because the author of the folder could name any file.
 //!
 //! | input | means |
 //! |---|---|
 //! | `-` | standard input |
-//! | `@names.txt` | every line of that file is an input; no lists inside lists |
-//! | a folder | all files below it that can be read, in order of their names; hidden ones are left out |
-//! | `crawl/*.warc.gz` | a glob, where no file has exactly that name; in order of the names |
-//! | `s3://bucket/crawl/`, `hf://datasets/…`, `https://…` | an object, a folder or a glob of a store, by the same rules |
+//! | `@names.txt` | every line of the file is an input; lists cannot be nested |
+//! | a folder | all readable files below it, ordered by name, without hidden ones |
+//! | `crawl/*.warc.gz` | a glob, unless a file has exactly this name; ordered by name |
+//! | `s3://bucket/crawl/`, `hf://datasets/…`, `https://…` | an object, folder or glob in a store, by the same rules |
 //! | `file:///…` | the local file or folder |
 //! | anything else | that file |
 
@@ -28,28 +28,28 @@ use crate::unpack::Packing;
 
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// Named by the caller: whatever it is, it is read.
+    /// Named by the caller; always read.
     Named(Origin),
-    /// Found in a folder, with the format its name promises.
+    /// Found in a folder, with the format of its name.
     Found(Origin, Option<Format>),
     Stdin,
-    /// What was named or found, and cannot be looked into.
+    /// A named or found input that cannot be read.
     Bad(PathBuf, Error),
 }
 
-/// The longest list of names that is read.
+/// Maximum size of a list of names.
 const LONGEST_LIST: u64 = 1 << 30;
 
-/// What inputs stand for.
+/// The expansion of inputs.
 pub(crate) struct Expanded {
     /// All files in order.
     pub(crate) files: Vec<Input>,
-    /// How many others there are in folders, hidden ones not counted.
+    /// Number of other files in folders, without hidden ones.
     pub(crate) ignored: u64,
     finder: Finder,
     all_files: bool,
     follow_links: bool,
-    /// Whatever cannot be looked into has its place among the files, instead of ending it all.
+    /// Whether unreadable inputs get a place among the files instead of being an error.
     skip_bad: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn expand<S: AsRef<Path>>(
     for input in inputs {
         let input = input.as_ref();
         match input.to_str().and_then(|text| text.strip_prefix('@')) {
-            // A file may really be called so.
+            // A file may really have this name.
             Some(list) if !input.exists() => match all.read_list(list) {
                 Ok(text) => {
                     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -103,7 +103,7 @@ impl Expanded {
         Ok(text)
     }
 
-    /// Something that cannot be read, in its place.
+    /// Puts an unreadable input in its place.
     fn bad(&mut self, path: &Path, error: Error) -> Result<(), Error> {
         if !self.skip_bad {
             return Err(error);
@@ -112,7 +112,7 @@ impl Expanded {
         Ok(())
     }
 
-    /// One input as the caller named it.
+    /// Adds an input of the caller.
     fn add(&mut self, path: &Path) -> Result<(), Error> {
         if path.as_os_str() == "-" {
             self.files.push(Input::Stdin);
@@ -138,7 +138,7 @@ impl Expanded {
         }
         let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
         let Some(pattern) = pattern.filter(|_| !path.exists()) else {
-            // A misspelt name should not be found out after an hour.
+            // A misspelt name should be reported now, not after an hour.
             return match path.metadata() {
                 Err(cause) if !self.skip_bad => Err(Error::io("read", path, cause)),
                 _ => {
@@ -159,7 +159,7 @@ impl Expanded {
         }
     }
 
-    /// What an address stands for; of what is below a folder the same counts as of local files.
+    /// Expands an address; of the objects below a folder, the same are read as of local files.
     fn address(&mut self, address: &str) -> Result<(), Error> {
         let shown = shown(address);
         let found = match self.finder.find(address) {
@@ -196,7 +196,7 @@ impl Expanded {
             true => None,
             false => folder.canonicalize().ok(),
         };
-        // A list of folders still to be seen, not recursion: nesting cannot exhaust the stack.
+        // A list of pending folders instead of recursion, so that nesting cannot exhaust the stack.
         let mut pending = vec![(folder.to_owned(), Kind::Folder)];
         while let Some((path, kind)) = pending.pop() {
             match kind {
@@ -210,7 +210,7 @@ impl Expanded {
         Ok(())
     }
 
-    /// What is in a folder and is none.
+    /// Adds an entry of a folder that is not a folder.
     fn found(&mut self, origin: Origin, kind: Kind) -> Result<(), Error> {
         let path = origin.name();
         let promised = sniff::by_name(path);
@@ -234,20 +234,20 @@ impl Expanded {
     }
 }
 
-/// What is found in a folder.
+/// The kind of an entry of a folder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Folder,
     File,
-    /// A link that leads nowhere.
+    /// A broken link.
     Nothing,
-    /// A link to a file that is not below the folder that was named.
+    /// A link to a file outside the folder.
     Outside,
-    /// A socket or a pipe, which might never end.
+    /// A socket or pipe, which may never end.
     Other,
 }
 
-/// The files and folders that a glob stands for, in order.
+/// The files and folders that match a glob, in order.
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     let no_match = |what| Error::NoInput { pattern: pattern.to_owned(), what };
     let paths = glob::glob(pattern).map_err(|_| no_match("is not a valid pattern"))?;
@@ -269,12 +269,12 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, Error> {
 const NO_SCHEME: &str = "no address that can be read; expected s3://, gs://, az://, hf://datasets/, https://, \
     http:// or file:///PATH";
 
-/// What `file://` names: the file of this machine.
+/// The local path of a `file://` address.
 fn local_path(text: &str) -> Option<PathBuf> {
     text.starts_with("file://").then(|| url::Url::parse(text).ok()?.to_file_path().ok())?
 }
 
-/// What is in a folder and not hidden, in order. Links to folders are left out.
+/// The entries of a folder that are not hidden, in order. Leaves out links to folders.
 fn listing(folder: &Path, inside: Option<&Path>) -> io::Result<Vec<(PathBuf, Kind)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -302,7 +302,7 @@ fn listing(folder: &Path, inside: Option<&Path>) -> io::Result<Vec<(PathBuf, Kin
     Ok(entries)
 }
 
-/// HTML, WARC, ARC or Parquet under a name that does not say so.
+/// Whether the file is HTML, WARC, ARC or Parquet under another name.
 fn is_unmistakable(origin: &Origin) -> Result<bool, Error> {
     let cannot_read = |cause| Error::io("read", origin.name(), cause);
     let mut file = origin.open().map_err(|cause| Error::io("open", origin.name(), cause))?;

@@ -20,10 +20,10 @@
 //! ```
 //!
 //! Guarantees: documents come in a fixed order with any number of threads. Memory is bounded by [`Limits`]. Bad
-//! input is an [`Error`] with file and place, or with [`skip_bad`](ReadOptions::skip_bad) an [`Entry::Bad`]. Every
-//! document can be read again by its [`Place`]. [`Source`] finds files, a [`Part`] cuts one into [`Batch`]es of
-//! [`Entry`]s; [`hpx`] is separate. Does not know what documents are used for; types of arrow and parquet stay
-//! inside.
+//! input is an [`Error`] with file and place or, with [`skip_bad`](ReadOptions::skip_bad), an [`Entry::Bad`].
+//! Every document can be read again by its [`Place`]. [`Source`] finds files, a [`Part`] splits one into
+//! [`Batch`]es of [`Entry`]s; [`hpx`] is independent. Does not know how documents are used, and does not expose
+//! types of arrow and parquet.
 
 mod batch;
 mod document;

@@ -1,8 +1,8 @@
 //! Checks whether any record of a corpus has a field of a given name, to detect misspelt names.
 //!
-//! Stops at the first record that has it, usually the first of all. Where no record has it, the cost is one reading
-//! without decoding: tables are checked by their columns, and lines without the name are not parsed. Does not know
-//! what fields are for.
+//! Stops at the first record that has the field, usually the first of all. If no record has it, this costs one
+//! reading without decoding: tables are checked by their columns, and lines that do not contain the name are
+//! not parsed. Does not know how fields are used.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -17,33 +17,33 @@ use crate::error::Error;
 use crate::options::ReadOptions;
 use crate::source::Source;
 
-/// Fields that no record has.
+/// A field that no record has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absent {
-    /// The first of the names that are missing.
+    /// The first missing name.
     pub name: String,
-    /// The fields of some record; none where the format has no fields.
+    /// The fields of some record; empty if the format has no fields.
     pub there: Vec<String>,
 }
 
-/// How many names can be looked for at once.
+/// Maximum number of names to search for at once.
 const MOST_NAMES: usize = 64;
 
-/// Looks for fields in batch after batch.
+/// Searches for fields, batch by batch.
 pub(crate) struct Search {
     names: Vec<String>,
-    /// A bit for each name that was seen.
+    /// A bit for each name that was found.
     seen: AtomicU64,
     any: AtomicBool,
     there: Mutex<Vec<String>>,
 }
 
 impl Source {
-    /// The first of `names`, of which the first 64 count, that is a field of no record: no member
-    /// of its object, no column of its table, no header of its archive. A null is there.
+    /// The first of `names` (of which the first 64 count) that no record has as a member of its
+    /// object, a column of its table or a header of its archive. A null counts as present.
     ///
-    /// `None` when all are somewhere, and also when that cannot be known: there is no record, a
-    /// file is damaged, or something is a stream and could not be read again.
+    /// `None` if all occur, or if it cannot be known: there are no records, a file is damaged, or
+    /// an input is a stream and could not be read again.
     pub fn absent_field(&self, names: &[&str], threads: NonZero<usize>) -> Option<Absent> {
         if names.is_empty() || self.paths().count() < self.files().len() {
             return None;
@@ -66,12 +66,12 @@ impl Source {
     }
 }
 
-/// Makes sure, before any work, that some document has each of the fields that the options name. What
-/// cannot be read, or only once, is left to the reader.
+/// Checks in advance that some document has each of the fields named in the options. Skips inputs
+/// that are unreadable or can be read only once.
 ///
 /// # Errors
 ///
-/// [`Error::NoSuchField`], with the fields that documents have.
+/// [`Error::NoSuchField`], with the existing fields.
 pub fn check_fields<S: AsRef<Path>>(
     inputs: &[S],
     options: &ReadOptions,
@@ -87,7 +87,7 @@ pub fn check_fields<S: AsRef<Path>>(
 }
 
 impl Absent {
-    /// As an error, in the words that name the field.
+    /// The error, with the option that names the field.
     pub(crate) fn error(self, options: &ReadOptions, beginning: bool) -> Error {
         let named = options.named.iter().find(|(_, name)| *name == self.name);
         let by = named.map_or_else(String::new, |(by, _)| by.clone());
@@ -96,7 +96,7 @@ impl Absent {
 }
 
 impl Search {
-    /// For these names, of which the first 64 count.
+    /// Searches for these names, of which the first 64 count.
     pub(crate) fn of<'n>(names: impl Iterator<Item = &'n str>) -> Self {
         Self {
             names: names.take(MOST_NAMES).map(str::to_owned).collect(),
@@ -106,7 +106,7 @@ impl Search {
         }
     }
 
-    /// The first name that no record had, if there was any record.
+    /// The first name that no record had; `None` if there were no records.
     pub(crate) fn absent(&self) -> Option<Absent> {
         let name = self.missing()?.to_owned();
         if !self.any.load(Ordering::Relaxed) {
@@ -125,8 +125,8 @@ impl Search {
             .map(|(_, name)| name.as_str())
     }
 
-    /// Notes a record, by its fields.
-    fn note<'f>(&self, has: impl Fn(&str) -> bool, all: impl Iterator<Item = &'f str>) {
+    /// Records the fields of a record.
+    fn add_record<'f>(&self, has: impl Fn(&str) -> bool, all: impl Iterator<Item = &'f str>) {
         let found = self.names.iter().enumerate().filter(|(_, name)| has(name));
         let bits = found.fold(0u64, |bits, (i, _)| bits | 1 << i);
         self.seen.fetch_or(bits, Ordering::Relaxed);
@@ -137,19 +137,19 @@ impl Search {
         }
     }
 
-    /// Notes the records of a batch, which stays as it is.
+    /// Records the fields of a batch, without changing it.
     pub(crate) fn look_into(&self, batch: &mut Batch) {
         match &batch.payload {
             Payload::Json(lines) => self.lines(&lines.chunk.data),
             Payload::Rows(group, _) => {
                 let columns: Vec<&str> = group.columns().collect();
-                self.note(|name| columns.contains(&name), columns.iter().copied());
+                self.add_record(|name| columns.contains(&name), columns.iter().copied());
             }
             Payload::Records(_) if self.missing().is_none() => {}
             Payload::Records(_) => {
                 let bad = batch.bad.take();
                 for document in batch.documents().flatten() {
-                    self.note(|name| document.field(name).is_some(), std::iter::empty());
+                    self.add_record(|name| document.field(name).is_some(), std::iter::empty());
                 }
                 batch.bad = bad;
             }
@@ -164,7 +164,7 @@ impl Search {
         let mut first = !self.any.load(Ordering::Relaxed);
         for line in data.split(|byte| *byte == b'\n') {
             let Some(missing) = self.missing() else { return };
-            // Anything but ASCII may be written in escapes.
+            // Names beyond ASCII may be written with escapes.
             let may_be_there =
                 !missing.is_ascii() || memchr::memmem::find(line, missing.as_bytes()).is_some();
             if !first && !may_be_there {
@@ -175,7 +175,7 @@ impl Search {
                 continue;
             };
             first = false;
-            self.note(|name| object.contains_key(name), object.keys().map(String::as_str));
+            self.add_record(|name| object.contains_key(name), object.keys().map(String::as_str));
         }
     }
 }

@@ -1,19 +1,19 @@
-//! How a corpus is read: which format, which fields, and how much of it may be in memory.
+//! Options for reading a corpus: format, fields, and limits on memory.
 //!
-//! Everything has a default that suits most corpora. The limits are there because archives come
-//! from untrusted sources: a line without end, a record that claims to be a terabyte and a gzip member
-//! that unpacks to one must be an error after a bounded amount of work.
+//! The defaults suit most corpora. Limits exist because archives come from untrusted sources: an endless line,
+//! a record that claims a terabyte, and a gzip member that unpacks to one must be errors after a bounded amount
+//! of work.
 
 use std::fmt;
 
-/// A format that documents are stored in.
+/// A storage format of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// WARC 1.0 or 1.1, and WET, which is WARC with conversion records.
     Warc,
     /// The Internet Archive's older ARC, version 1.
     Arc,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
     Parquet,
     /// The whole file is one page.
@@ -25,7 +25,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format, the name by which a caller chooses it, and what it is.
+    /// Every format with its name in arguments and a description.
     pub const NAMED: [(Self, &str, &str); 7] = [
         (Self::Warc, "warc", "WARC and WET"),
         (Self::Arc, "arc", "ARC"),
@@ -55,66 +55,66 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a document's id is made of when its archive has both.
+/// Which field of a WARC record is the document's id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WarcId {
-    /// `WARC-Target-URI`: the same page crawled twice has one id.
+    /// `WARC-Target-URI`: a page that was crawled twice has one id.
     #[default]
     Url,
-    /// `WARC-Record-ID`: every record has its own.
+    /// `WARC-Record-ID`: unique per record.
     Record,
 }
 
 /// Options for [`Source::open`](crate::Source::open).
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// `None`: by the first bytes, and where they are ambiguous, by the name.
+    /// `None` to detect it by the first bytes or, if these are ambiguous, by the name.
     pub format: Option<Format>,
     /// Fields of JSONL objects and columns of Parquet files.
     pub fields: Fields,
-    /// What WARC documents are called.
+    /// The id of WARC documents.
     pub warc_id: WarcId,
-    /// HTTP responses with a status of 400 or more are documents too. By default only 2xx are.
+    /// Whether HTTP responses with a status of 400 or more are documents, too. By default, only 2xx
+    /// are.
     pub keep_error_pages: bool,
-    /// In folders, files count whose names promise no documents and whose first bytes do not show
-    /// them.
+    /// Whether to read files in folders that are not recognized as documents by name or first
+    /// bytes.
     pub all_files: bool,
-    /// In folders, links to files outside the folder are read, too. By default they are an error: whoever
-    /// made the folder could name any file of the reader's.
+    /// Whether to follow links in folders to files outside the folder. By default they are an
+    /// error, because the author of the folder could name any file of the reader.
     pub follow_links: bool,
-    /// Read only the columns of a Parquet file that make documents. Faster, but then the originals
-    /// cannot be written again and no other field can be asked for.
+    /// Reads only the columns of a Parquet file that make documents. Faster, but the originals
+    /// cannot be written and no other field can be looked up.
     pub only_known_columns: bool,
-    /// Count and pass what is damaged instead of stopping at the first.
+    /// Skips and counts damaged records instead of stopping at the first.
     pub skip_bad: bool,
-    /// Fields that some document must have, each behind the words that name it, such as
-    /// `("--id-field key", "key")`: a misspelt name would change nothing but the result. In a corpus
-    /// of one stream, one of the first records must have it (those of the first batch); in one of one
-    /// file any, known at its end. [`check_fields`](crate::check_fields) checks files in advance.
+    /// Fields that some document must have, each with the option that names it, such as
+    /// `("--id-field key", "key")`, because a misspelt name would silently change the result. If
+    /// the corpus is one stream, a record of the first batch must have it; if it is one file, any
+    /// record, checked at its end. [`check_fields`](crate::check_fields) checks files in advance.
     pub named: Vec<(String, String)>,
-    /// How much may be in memory.
     pub limits: Limits,
 }
 
-/// The longest things that are read, in bytes, inclusive.
+/// Maximum sizes in bytes, inclusive.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// The header of a WARC, ARC or HTTP record. Default 1 MiB.
     pub header: usize,
-    /// A WARC or ARC record, a Parquet value, or a file that is one document. Default 256 MiB;
-    /// never above 4 GiB - 1.
+    /// A WARC or ARC record, a Parquet value, or a file that is one document. Default 256 MiB; at
+    /// most 4 GiB - 1.
     pub record: usize,
     /// A line of JSONL or text. Default 256 MiB.
     pub line: usize,
-    /// An HTTP body after its chunks and content encodings are undone. Default 256 MiB.
+    /// An HTTP body after decoding chunks and content encodings. Default 256 MiB.
     pub body: usize,
-    /// What one file unpacks to. Default 16 TiB.
+    /// The unpacked size of a file. Default 16 TiB.
     pub unpacked: u64,
-    /// What is passed over, in one go, to find the end of something too long. A file in which more
-    /// would have to be passed is given up. Default 4 GiB.
+    /// Data to skip at a time when searching for the end of something too long. A file that exceeds
+    /// this is given up. Default 4 GiB.
     pub passed: u64,
-    /// How many bytes of records are handed out at a time. Default 1 MiB; one record is never
-    /// cut, so a batch may be longer.
+    /// Bytes of records per batch. Default 1 MiB; a batch may be longer, because records are not
+    /// split.
     pub batch: usize,
 }
 
@@ -133,7 +133,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Lengths are kept in 32 bits beside every document.
+    /// Lengths are stored in 32 bits per document.
     pub(crate) fn record(&self) -> usize {
         self.record.min(u32::MAX as usize)
     }
@@ -145,21 +145,19 @@ impl Limits {
 
 /// Which fields of a JSON object, or columns of a table, make a document.
 ///
-/// A field left `None` is looked for under the names of [`Role::usual_names`], first name first.
-/// As soon as `html` or `text` is given, no other name is tried for the body. When both are there,
-/// HTML wins.
+/// A field that is `None` is searched for under the names of [`Role::usual_names`], in order. If
+/// `html` or `text` is given, no other name is tried for the body. If both exist, HTML wins.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// What the document is called; where it is missing, the URL; where that is missing too, the
-    /// file and the line.
+    /// The document's id; if it is missing, the URL is used, or else file and line.
     pub id: Option<String>,
-    /// Where the document comes from.
+    /// The document's address.
     pub url: Option<String>,
     /// The page as HTML.
     pub html: Option<String>,
     /// The page as text.
     pub text: Option<String>,
-    /// How much the document is worth: larger is better.
+    /// The document's quality; larger is better.
     pub score: Option<String>,
     pub fetched: Option<String>,
     pub language: Option<String>,
@@ -177,11 +175,11 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them, in a fixed order.
+    /// All roles, in a fixed order.
     pub const ALL: [Self; 7] =
         [Self::Id, Self::Url, Self::Html, Self::Text, Self::Score, Self::Fetched, Self::Language];
 
-    /// The names tried when the caller gives none; the first that is there is taken.
+    /// The default names; the first that exists is used.
     pub const fn usual_names(self) -> &'static [&'static str] {
         match self {
             Self::Id => &["id", "_id", "doc_id", "docid", "document_id", "uuid"],
@@ -203,7 +201,7 @@ impl Role {
     }
 }
 
-/// Names and what they are for.
+/// Names and their roles.
 pub(crate) type FieldTable = Vec<(Box<str>, Vec<(Role, usize)>)>;
 
 impl Fields {
@@ -219,12 +217,12 @@ impl Fields {
         }
     }
 
-    /// What `look` finds under the first name for a role that it knows.
+    /// The result of `look` for the first name of a role for which it has one.
     pub fn find<T>(&self, role: Role, look: impl FnMut(&str) -> Option<T>) -> Option<T> {
         self.names(role).find_map(look)
     }
 
-    /// The names tried for a role, best first.
+    /// The names to try for a role, best first.
     pub(crate) fn names(&self, role: Role) -> impl Iterator<Item = &str> {
         let given = self.given(role);
         let body_is_given =
@@ -233,7 +231,7 @@ impl Fields {
         given.into_iter().chain(usual.iter().copied())
     }
 
-    /// Every name that is looked for, with the roles it has and how far down their lists it is.
+    /// Every name to search for, with its roles and its position in their lists.
     pub(crate) fn table(&self) -> FieldTable {
         let mut table: FieldTable = Vec::new();
         for role in Role::ALL {

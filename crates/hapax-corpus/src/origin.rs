@@ -1,8 +1,8 @@
-//! Where a file lies: on this machine or in a store.
+//! The location of a file: local or in a store.
 //!
-//! Local files are opened anew for every reading; of a remote one every reading sees the version that was found.
-//! What has to be jumped about in, as Parquet has, is copied from a store to a temporary file first, only the parts
-//! that are needed.
+//! Local files are opened for every reading; every reading of a remote file sees the version that was found
+//! first. Formats that need random access, such as Parquet, are copied from a store to a temporary file first,
+//! as far as they are needed.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,34 +14,34 @@ use std::time::UNIX_EPOCH;
 use hapax_remote::{Finder, Found, Object, is_address};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a file is known by without reading it.
+/// Identifies the version of a file without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub bytes: u64,
-    /// Nanoseconds since 1970, or a hash of the version that a store states; 0 where nobody says.
+    /// Nanoseconds since 1970, or a hash of the version stated by a store; 0 if unknown.
     pub changed: u64,
 }
 
-/// A file that can be read more than once.
+/// A file that can be read repeatedly.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     Path(PathBuf),
     Remote(Object),
 }
 
-/// Can be read from anywhere.
+/// A seekable reader.
 pub(crate) trait Seekable: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Seekable for T {}
 
-/// The end of a table is read with as many bytes before it as most tables describe themselves in.
+/// Bytes to read from the end of a table; enough for the footers of most tables.
 const TAIL: u64 = 256 << 10;
 
-/// Opens a local file, or a temporary copy of the object at an address, for what is read from its end or anywhere.
+/// Opens a local file, or a temporary copy of the object at an address, for random access.
 ///
 /// # Errors
 ///
-/// It is not there or cannot be read, or the address stands for a folder.
+/// The file is missing or unreadable, or the address is a folder.
 pub fn open_file(path: &Path) -> io::Result<File> {
     match Origin::find(path)? {
         Origin::Path(path) => File::open(path),
@@ -50,7 +50,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 }
 
 impl Origin {
-    /// A file by its path, or one object by its address.
+    /// A file by path, or one object by address.
     pub(crate) fn find(path: &Path) -> io::Result<Self> {
         match path.to_str().filter(|text| is_address(text)) {
             None => Ok(Self::Path(path.to_owned())),
@@ -61,7 +61,6 @@ impl Origin {
         }
     }
 
-    /// Its path or address.
     pub(crate) fn name(&self) -> &Path {
         match self {
             Self::Path(path) => path,
@@ -82,7 +81,7 @@ impl Origin {
         })
     }
 
-    /// What [`open`](Self::open) would give, on its way already; `None` where that would gain nothing.
+    /// Like [`open`](Self::open), but started in the background; `None` if that gains nothing.
     pub(crate) fn ahead(&self) -> Option<Box<dyn Seekable>> {
         match self {
             Self::Path(_) => None,
@@ -90,7 +89,7 @@ impl Origin {
         }
     }
 
-    /// A file with at least the footer of a table in its place.
+    /// A file that has at least the footer of the table at its place.
     pub(crate) fn footer(&self) -> io::Result<File> {
         let object = match self {
             Self::Path(path) => return File::open(path),
@@ -103,7 +102,7 @@ impl Origin {
             tail.seek(SeekFrom::Start(size - 8))?;
             tail.read_exact(&mut length)?;
         }
-        // The length, then four letters.
+        // The length, then a magic of four bytes.
         let footer = u64::from(u32::from_le_bytes(length)) + 8;
         if footer > TAIL && footer <= size {
             tail = object.copy(once(size - footer..size))?;
@@ -111,7 +110,7 @@ impl Origin {
         Ok(tail)
     }
 
-    /// A file with at least these bytes in their places.
+    /// A file that has at least these byte ranges at their places.
     pub(crate) fn parts(&self, ranges: impl FnOnce() -> Vec<Range<u64>>) -> io::Result<File> {
         match self {
             Self::Path(path) => File::open(path),

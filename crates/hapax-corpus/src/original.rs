@@ -1,8 +1,7 @@
-//! The record a document was read from.
+//! The record that a document was read from.
 //!
-//! Writers use it to give back what was there: the JSON line with all its fields, the row with all
-//! its columns, the WARC record with all its headers. It also answers for fields that no document
-//! has a place for.
+//! Writers use it to reproduce the input: the JSON line with all fields, the row with all columns, the WARC
+//! record with all headers. It also serves lookups of fields that documents do not have.
 
 use std::borrow::Cow;
 
@@ -11,14 +10,14 @@ use serde_json::Value;
 use crate::read::headers::Headers;
 use crate::read::parquet::Row;
 
-/// The record as it was.
+/// The record as it was read.
 #[derive(Clone, Debug)]
 pub enum Original<'a> {
-    /// A file that is one document: the body is all there is.
+    /// A file that is one document; the body is everything.
     File,
-    /// A line of text, likewise.
+    /// A line of text; the body is everything.
     Nothing,
-    /// A line of JSONL, without its end.
+    /// A line of JSONL without line end.
     Json(Cow<'a, str>),
     /// A row of a table.
     Row(Row),
@@ -26,17 +25,17 @@ pub enum Original<'a> {
     Arc(Archived<'a>),
 }
 
-/// A record of an archive, unpacked: its header, and the block that the header describes.
+/// A record of an archive, unpacked: header and block.
 #[derive(Clone, Debug)]
 pub struct Archived<'a> {
-    /// Header and block without the newlines that follow.
+    /// Header and block without the newlines after them.
     pub bytes: Cow<'a, [u8]>,
-    /// How long the header is, with the empty line that ends it.
+    /// Length of the header, including the empty line that ends it.
     pub header: usize,
-    /// How long the HTTP header at the start of the block is, with the empty line; 0 without one.
+    /// Length of the HTTP header at the start of the block, including the empty line; 0 without
+    /// one.
     pub http: usize,
-    /// Where the compressed member lies that holds this record and nothing else:
-    /// offset in the file and length.
+    /// Offset and length in the file of the compressed member, if it holds exactly this record.
     pub packed: Option<(u64, u64)>,
 }
 
@@ -74,12 +73,12 @@ impl Archived<'_> {
         Archived { bytes: Cow::Owned(self.bytes.into_owned()), ..self }
     }
 
-    /// The header's lines, with the first and the empty one.
+    /// The header, including the first and the empty line.
     pub fn header(&self) -> &[u8] {
         &self.bytes[..self.header]
     }
 
-    /// Everything after the header.
+    /// The bytes after the header.
     pub fn block(&self) -> &[u8] {
         &self.bytes[self.header..]
     }

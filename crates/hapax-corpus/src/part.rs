@@ -1,8 +1,7 @@
-//! One part of a source, read from its first byte to its last.
+//! Reads one part of a source from start to end.
 //!
-//! Opening is left to the first batch, so that a part costs nothing before its turn comes. A file
-//! that cannot be opened, or is not what the caller or its name says, gives one batch with that
-//! error.
+//! The file is opened with the first batch, so a part costs nothing before it is read. A file that cannot be
+//! opened, or has another format than stated or implied by its name, gives one batch with the error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,9 +27,9 @@ pub struct Part {
     files: Arc<Files>,
     context: Context,
     state: PartReader,
-    /// How far into the file the last batch went.
+    /// File offset after the last batch.
     offset: u64,
-    /// For the fields that the caller named, where this part is the whole corpus.
+    /// Searches for the fields named by the caller, if this part is the whole corpus.
     search: Option<Search>,
 }
 
@@ -56,7 +55,7 @@ impl Part {
         Self { part, index: 0, files: Arc::clone(&source.files), context, state, offset: 0, search }
     }
 
-    /// The file at its first record, and the damage that had to be passed to get there.
+    /// Opens the file at its first record; also returns damage that was skipped on the way.
     fn open(&self) -> Result<(PartReader, Option<Error>), Error> {
         let context = &self.context;
         let options = &context.options;
@@ -98,7 +97,7 @@ impl Part {
             Format::Warc => PartReader::Records(records(window, Style::Warc)),
             Format::Arc => PartReader::Records(records(window, Style::Arc)),
             Format::Html | Format::Text => match damage {
-                // Half a document is none.
+                // A document must not be read in part.
                 Some(error) => return Err(error),
                 None => PartReader::Whole(window, format),
             },
@@ -139,7 +138,7 @@ impl Part {
 }
 
 /// Reads enough to see past a byte order mark, blank lines and an XML declaration, and until the
-/// bytes can be trusted: a damaged first member must not decide what the file is.
+/// bytes are reliable: a damaged first member must not decide the format.
 pub(crate) fn look_at_start(window: &mut Window) {
     const ENOUGH: usize = 1024;
     while window.sound() < ENOUGH && window.more() {}
@@ -152,7 +151,7 @@ impl Iterator for Part {
         let read = self.read();
         let Some(search) = &self.search else { return read };
         let (batch, absent) = match read {
-            // A stream can be read once: what is done with its first records cannot be undone.
+            // A stream can be read only once, so this is the only chance to check its fields.
             Some(mut batch) => {
                 search.look_into(&mut batch);
                 let stream = self.files.path(self.context.file).is_none();

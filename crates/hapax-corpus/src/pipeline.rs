@@ -1,14 +1,14 @@
-//! Runs many threads over a corpus and returns results in the order of the corpus.
+//! Processes a corpus on many threads and returns results in corpus order.
 //!
-//! Each thread takes the next batch of the first part it can get, decodes it and works on it; the calling thread
-//! receives results. Several parts are read at once, so unpacking is shared. When too many results wait, only the
-//! first part is read on: memory is one batch and [`AHEAD`] results a thread. Work that would conflict on one part,
-//! such as writing a file for each, is spread over parts.
+//! Each thread takes the next batch of the first available part, decodes it and works on it; the calling thread
+//! receives the results. Several parts are read at once, so that unpacking is parallel. If too many results
+//! wait, only the first part is read: memory is one batch and [`AHEAD`] results per thread. Work that would
+//! conflict on one part, such as writing a file per part, is spread over parts.
 //!
 //! ```text
-//!   part 0   [0][1][2][3][4]......      read by whoever is free, one at a time
-//!   part 1   [0][1][2]............      read ahead, while few results wait
-//!   results   0.0 0.1 0.2 ...           handed over in this order
+//!   part 0   [0][1][2][3][4]......      read by any free thread, one at a time
+//!   part 1   [0][1][2]............      read ahead while few results wait
+//!   results   0.0 0.1 0.2 ...           received in this order
 //! ```
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,15 +20,15 @@ use crate::batch::Batch;
 use crate::part::Part;
 use crate::source::Source;
 
-/// How many results may wait for earlier ones, for each thread.
+/// Maximum number of results per thread that may wait for earlier ones.
 pub const AHEAD: usize = 64;
 
 impl Source {
-    /// Applies `work` to every batch on `threads` threads and hands the results to `receive`, on
-    /// this thread and in the order of the corpus. The first error of `receive` stops everything
-    /// and is returned.
+    /// Calls `work` for every batch on `threads` threads and passes the results to `receive`, on
+    /// this thread and in corpus order. The first error of `receive` stops everything and is
+    /// returned.
     ///
-    /// The answer does not depend on the number of threads.
+    /// The result does not depend on the number of threads.
     pub fn in_order<R: Send, E>(
         &self,
         threads: NonZero<usize>,
@@ -38,7 +38,7 @@ impl Source {
         self.in_order_ahead(threads, AHEAD, work, receive)
     }
 
-    /// As [`in_order`](Self::in_order), for results that are large: no more than `ahead` wait for each thread.
+    /// As [`in_order`](Self::in_order) for large results: at most `ahead` per thread wait.
     pub fn in_order_ahead<R: Send, E>(
         &self,
         threads: NonZero<usize>,
@@ -49,7 +49,7 @@ impl Source {
         self.run((threads, ahead, false), work, receive)
     }
 
-    /// As [`in_order`](Self::in_order), for work that threads do side by side on different parts only.
+    /// As [`in_order`](Self::in_order) for work that may run in parallel on different parts only.
     pub fn in_order_spread<R: Send, E>(
         &self,
         threads: NonZero<usize>,
@@ -65,7 +65,7 @@ impl Source {
         work: impl Fn(Batch) -> R + Sync,
         mut receive: impl FnMut(R) -> Result<(), E>,
     ) -> Result<(), E> {
-        let desk = Desk {
+        let scheduler = Scheduler {
             source: self,
             state: Mutex::new(Schedule {
                 lanes: VecDeque::new(),
@@ -81,11 +81,11 @@ impl Source {
         };
         thread::scope(|scope| {
             for _ in 0..threads.get() {
-                scope.spawn(|| desk.serve(&work));
+                scope.spawn(|| scheduler.serve(&work));
             }
-            // Whatever ends this thread, the others must not wait for it.
-            let _stop = StopOnDrop(&desk);
-            while let Some(result) = desk.next_result() {
+            // However this thread ends, the others must not wait for it.
+            let _stop = StopOnDrop(&scheduler);
+            while let Some(result) = scheduler.next_result() {
                 receive(result)?;
             }
             Ok(())
@@ -93,22 +93,22 @@ impl Source {
     }
 }
 
-struct Desk<'s, R> {
+struct Scheduler<'s, R> {
     source: &'s Source,
     state: Mutex<Schedule<R>>,
     changed: Condvar,
     threads: usize,
-    /// How many results may wait.
+    /// Maximum number of waiting results.
     waiting: usize,
-    /// Whether threads keep to different parts.
+    /// Whether threads work on different parts.
     spread: bool,
 }
 
 struct Schedule<R> {
-    /// The parts that are open, in order; the first is the one results are wanted from.
+    /// The open parts, in order; results of the first are wanted next.
     lanes: VecDeque<Lane>,
     next_part: usize,
-    /// The part and batch whose result is wanted next.
+    /// The part and batch of the next result.
     current: (usize, usize),
     results: BTreeMap<(usize, usize), R>,
     stopped: bool,
@@ -116,15 +116,15 @@ struct Schedule<R> {
 
 struct Lane {
     part: usize,
-    /// Absent while a thread reads.
+    /// `None` while a thread reads.
     reader: Option<Part>,
     batches: usize,
-    /// Batches that threads work on.
+    /// Number of batches being worked on.
     running: usize,
     finished: bool,
 }
 
-struct StopOnDrop<'d, 's, R>(&'d Desk<'s, R>);
+struct StopOnDrop<'d, 's, R>(&'d Scheduler<'s, R>);
 
 impl<R> Drop for StopOnDrop<'_, '_, R> {
     fn drop(&mut self) {
@@ -133,7 +133,7 @@ impl<R> Drop for StopOnDrop<'_, '_, R> {
     }
 }
 
-impl<R> Desk<'_, R> {
+impl<R> Scheduler<'_, R> {
     fn lock(&self) -> MutexGuard<'_, Schedule<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,11 +158,11 @@ impl<R> Desk<'_, R> {
                 self.changed.notify_all();
             }
         }
-        // Only a panic may stop the others; being done may not.
+        // Only a panic stops the others; normal completion must not.
         std::mem::forget(stop_on_panic);
     }
 
-    /// A part to read the next batch from; `None` when there is nothing left to read.
+    /// A part to read the next batch from; `None` if there is nothing left to read.
     fn take_reader(&self) -> Option<(usize, Part)> {
         let mut state = self.lock();
         loop {
@@ -182,7 +182,8 @@ impl<R> Desk<'_, R> {
                 let alone = !(self.spread && open_another) || lane.running == 0;
                 allowed && alone && !lane.finished && lane.reader.is_some()
             });
-            // The first part has results that are waited for; spread work takes the part with the fewest workers.
+            // The first part blocks the results; spread work takes the part with the fewest
+            // workers.
             let chosen = match self.spread && room {
                 true => free.min_by_key(|lane| lane.running),
                 false => free.into_iter().next(),
@@ -205,7 +206,7 @@ impl<R> Desk<'_, R> {
         }
     }
 
-    /// The index of the batch that was read.
+    /// Returns the index of the batch that was read.
     fn give_back(&self, part: usize, reader: Part, more: bool) -> usize {
         let mut state = self.lock();
         let mut index = 0;
@@ -221,7 +222,8 @@ impl<R> Desk<'_, R> {
         index
     }
 
-    /// Waits for the next result in order; `None` when the corpus is done or a thread died.
+    /// Waits for the next result in order; `None` at the end of the corpus or after a panic of a
+    /// thread.
     fn next_result(&self) -> Option<R> {
         let mut state = self.lock();
         loop {

@@ -1,15 +1,15 @@
-//! A run of a corpus that one of several processes reads.
+//! A range of a corpus that one of several processes reads.
 //!
-//! The runs of all processes are the whole corpus in its order, and differ by at most one part. Files keep their ids, so
-//! what is said about a place means the same in every process. Where there are fewer parts than processes, some
-//! runs are empty.
+//! The ranges of all processes are the whole corpus in order, and their sizes differ by at most one part. Files
+//! keep their ids, so places mean the same in every process. With fewer parts than processes, some ranges are
+//! empty.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::source::Source;
 
-/// Which run of how many: `3/16` is the fourth of sixteen.
+/// One of several ranges: `3/16` is the fourth of sixteen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: u32,
@@ -19,12 +19,11 @@ pub struct Shard {
 impl Shard {
     pub const WHOLE: Self = Self { number: 0, of: 1 };
 
-    /// `None` unless `number` is below `of`.
+    /// `None` unless `number` is less than `of`.
     pub const fn new(number: u32, of: u32) -> Option<Self> {
         if number < of { Some(Self { number, of }) } else { None }
     }
 
-    /// From 0.
     pub const fn number(self) -> u32 {
         self.number
     }
@@ -40,7 +39,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// Why a text names no shard.
+/// The text is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a shard is K/N with K from 0 to N - 1, such as 3/16, not `{given}`")]
 pub struct ParseShardError {
@@ -59,7 +58,8 @@ impl FromStr for Shard {
 }
 
 impl Source {
-    /// Only this run of its parts. [`files`](Self::files) still lists all files.
+    /// Restricts the source to this range of its parts. [`files`](Self::files) still lists all
+    /// files.
     #[must_use]
     pub fn shard(mut self, shard: Shard) -> Self {
         let all = self.parts.len() as u64;
@@ -68,7 +68,7 @@ impl Source {
         self
     }
 
-    /// The files of the parts, by position in [`files`](Self::files).
+    /// The files of the parts, as indexes into [`files`](Self::files).
     pub fn file_range(&self) -> std::ops::Range<u32> {
         match (self.parts.first(), self.parts.last()) {
             (Some(first), Some(last)) => first.start..last.end,

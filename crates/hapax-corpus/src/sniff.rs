@@ -1,7 +1,8 @@
-//! Detects the format of a file by its first bytes, and where they are ambiguous by its name.
+//! Detects the format of a file by its first bytes and, if they are ambiguous, by its name.
 //!
-//! Unmistakable bytes win over the name. For text the name counts: one of pages or texts makes it a document, one
-//! of records makes it an error, because reading a damaged corpus as one long document would look like success.
+//! Unmistakable bytes beat the name. For other text the name counts: the extension of a page or text makes it a
+//! document, that of a record format is an error, because reading a damaged corpus as one long document would
+//! look like success.
 //!
 //! | bytes | name | read as |
 //! |---|---|---|
@@ -21,7 +22,7 @@ use crate::error::Error;
 use crate::options::Format;
 use crate::unpack::Packing;
 
-/// Endings of files that are a page or a text each, with the content type they stand for.
+/// Extensions of files that are a page or a text, with their content types.
 pub(crate) const PAGE_ENDINGS: [(&str, &str); 9] = [
     ("html", HTML),
     ("htm", HTML),
@@ -39,17 +40,17 @@ const TEXT: &str = "text/plain";
 
 const PACKER_ENDINGS: [&str; 4] = ["gz", "zst", "bz2", "xz"];
 
-/// What unpacked bytes are read as.
+/// How to read unpacked bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// Documents of this format.
+    /// As documents of this format.
     Format(Format),
-    /// There is not a byte, and nothing that says it should be a page.
+    /// The file is empty, and its name is not that of a page.
     Nothing,
-    /// They are not what the name promises.
+    /// They contradict the name.
     Misnamed(Format),
     Table,
-    /// They cannot be read; says why, and what can be done.
+    /// They cannot be read; why, and what to do.
     Unreadable(&'static str),
 }
 
@@ -58,7 +59,7 @@ const UTF_16: &str = "it is UTF-16, and records are read as UTF-8; `iconv -f UTF
 const ARRAY: &str = "it is one JSON array, and JSONL has an object on each line; \
     `jq -c '.[]'` writes it so";
 
-/// What unpacked bytes are under this name; a stream has none.
+/// The format of unpacked bytes under this name; a stream has no name.
 pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
     let promise = promise(name);
     if first_bytes.is_empty() {
@@ -69,7 +70,7 @@ pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
     }
     let page = matches!(promise, Promise::Of(Format::Html | Format::Text));
     match unmistakable(first_bytes) {
-        // A page or a text may begin with a brace.
+        // A page or text may begin with a brace.
         Some(Format::Jsonl) if page => {}
         Some(format) => return Look::Format(format),
         None => {}
@@ -87,7 +88,7 @@ pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
         Promise::Of(_) if utf_16.is_some() => Look::Unreadable(UTF_16),
         Promise::Nothing if utf_16.is_some() && json => Look::Unreadable(UTF_16),
         Promise::Of(Format::Jsonl) | Promise::Nothing if json => Look::Unreadable(ARRAY),
-        // The error for a broken line has its number, which says more.
+        // Let the parser fail, because its error has the number of the line.
         Promise::Of(Format::Jsonl) if kind == Kind::Text => Look::Format(Format::Jsonl),
         Promise::Of(format) => Look::Misnamed(format),
         Promise::Nothing if kind == Kind::Html => Look::Format(Format::Html),
@@ -96,7 +97,7 @@ pub(crate) fn look(first_bytes: &[u8], name: &Path) -> Look {
 }
 
 impl Look {
-    /// The format, `None` when there is no document at all.
+    /// The format; `None` if there is no document.
     pub(crate) fn format(
         self,
         path: &str,
@@ -117,7 +118,7 @@ impl Look {
     }
 }
 
-/// Bytes that say what they are, whatever they are called.
+/// Formats with a distinct beginning, whatever the name.
 fn unmistakable(first_bytes: &[u8]) -> Option<Format> {
     if first_bytes.starts_with(b"PAR1") {
         return Some(Format::Parquet);
@@ -135,7 +136,7 @@ fn unmistakable(first_bytes: &[u8]) -> Option<Format> {
     }
 }
 
-/// What bytes look like without a name.
+/// The format of bytes without a name.
 pub(crate) fn format_of(first_bytes: &[u8]) -> Format {
     match unmistakable(first_bytes) {
         Some(format) => format,
@@ -144,7 +145,7 @@ pub(crate) fn format_of(first_bytes: &[u8]) -> Format {
     }
 }
 
-/// The ASCII of a text that begins with the byte order mark of UTF-16.
+/// The ASCII of a text that begins with a UTF-16 byte order mark.
 fn utf_16(first_bytes: &[u8]) -> Option<Vec<u8>> {
     let low = match first_bytes {
         [0xff, 0xfe, ..] => 0,
@@ -154,7 +155,7 @@ fn utf_16(first_bytes: &[u8]) -> Option<Vec<u8>> {
     Some(first_bytes[2..].chunks_exact(2).map(|unit| unit[low]).collect())
 }
 
-/// A bracket around objects, or around nothing.
+/// Whether the text is a JSON array of objects, or an empty one.
 fn is_array(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let inside = bytes.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
@@ -164,7 +165,7 @@ fn is_array(bytes: &[u8]) -> bool {
 enum Promise {
     Nothing,
     Of(Format),
-    /// Columns of text, which are no documents.
+    /// Columns of text, which are not documents.
     Table,
 }
 
@@ -177,8 +178,8 @@ fn promise(name: &Path) -> Promise {
     }
 }
 
-/// What a file's name promises, behind the ending of a packer. A `.json` is left to those who name
-/// it: in a folder it is as likely to be somebody's settings.
+/// The format implied by a file's name, without a compression extension. Not for `.json`, which in
+/// a folder is as likely a configuration file.
 pub(crate) fn by_name(name: &Path) -> Option<Format> {
     let ending = ending(name)?;
     if let Some((_, content_type)) = PAGE_ENDINGS.iter().find(|(known, _)| *known == ending) {
@@ -193,19 +194,19 @@ pub(crate) fn by_name(name: &Path) -> Option<Format> {
     }
 }
 
-/// The content type of a file that is a page or a text by its name.
+/// The content type of a file that is a page or text by its name.
 pub fn page_type(name: &Path) -> Option<&'static str> {
     let ending = name.extension()?.to_str()?;
     let known = |(known, _): &&(&str, &str)| ending.eq_ignore_ascii_case(known);
     PAGE_ENDINGS.iter().find(known).map(|(_, content_type)| *content_type)
 }
 
-/// Does the name promise a page or a text?
+/// Whether the name is that of a page or text.
 pub(crate) fn is_page(name: &Path) -> bool {
     matches!(by_name(name), Some(Format::Html | Format::Text))
 }
 
-/// The ending in small letters; the rest of the name may be any bytes.
+/// The extension in lower case; the rest of the name may be any bytes.
 fn ending(name: &Path) -> Option<String> {
     let name = name.file_name()?.to_string_lossy().to_ascii_lowercase();
     let packed = |end: &&str| name.strip_suffix(*end).and_then(|rest| rest.strip_suffix('.'));
@@ -213,7 +214,7 @@ fn ending(name: &Path) -> Option<String> {
     name.rsplit_once('.').map(|(_, ending)| ending.to_owned())
 }
 
-/// Says in words what the bytes look like, for an error.
+/// Describes what the bytes look like, for an error.
 pub(crate) fn describe(first_bytes: &[u8], packing: Packing) -> String {
     if first_bytes.is_empty() {
         return "an empty file".to_owned();
@@ -233,12 +234,12 @@ pub(crate) fn describe(first_bytes: &[u8], packing: Packing) -> String {
     }
 }
 
-/// Could these bytes be read as `format`? Text can be read as text, whatever it looks like.
+/// Whether these bytes could be read as `format`. Any text can be read as text.
 pub(crate) fn fits(first_bytes: &[u8], format: Format) -> bool {
     let found = format_of(first_bytes);
     match format {
         Format::Warc | Format::Arc | Format::Parquet => found == format,
-        // A broken first line is reported with its number, which says more.
+        // A malformed first line gets a better error from the parser.
         Format::Jsonl => {
             !matches!(found, Format::Warc | Format::Arc | Format::Parquet)
                 && by_first_bytes(first_bytes) != Kind::Other
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_that_bytes_break_is_no_document() {
+    fn bytes_that_contradict_the_name_are_not_a_document() {
         let look = |bytes: &[u8], name: &str| look(bytes, Path::new(name));
         for name in ["x.warc", "x.wet.gz", "x.arc", "x.parquet", "x.csv", "x.tsv.zst"] {
             assert!(!matches!(look(b"some words", name), Look::Format(_)), "{name}");

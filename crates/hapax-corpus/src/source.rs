@@ -1,12 +1,12 @@
-//! A corpus as the caller named it, ready to be read.
+//! A corpus given by its inputs, ready to be read.
 //!
 //! ```text
 //!   inputs  ──►  files  ──►  parts  ──►  batches  ──►  entries
 //!              in order    one thread   any thread    in order
 //! ```
 //!
-//! A part is a file, or a run of small files of one document each; threads can read parts independently. The order
-//! of the corpus is that of (part, batch, entry). Memory is one batch a decoding thread and one window an open
+//! A part is a file, or a run of small files of one document each; threads can read parts independently. The
+//! corpus is ordered by (part, batch, entry). Memory is one batch per decoding thread and one window per open
 //! part, bounded by [`Limits`](crate::Limits), plus the list of files.
 
 use std::io::{self, Read};
@@ -25,10 +25,10 @@ use crate::sniff;
 use crate::unpack::{Input, Packing, Unpack};
 use crate::window::Window;
 
-/// How many small files make a batch.
+/// Number of small files per batch.
 const PAGES: u32 = 64;
 
-/// A corpus: files in order, and how to read them.
+/// A corpus: files in order, and options for reading them.
 pub struct Source {
     pub(crate) files: Arc<Files>,
     pub(crate) options: Arc<ReadOptions>,
@@ -43,7 +43,8 @@ pub(crate) struct Files {
 
 struct Entry {
     at: Location,
-    /// Each is one document of this format, and need not be looked at before it is decoded.
+    /// Set if the file is one document of this format, so that it need not be examined before
+    /// decoding.
     page: Option<Format>,
 }
 
@@ -51,17 +52,17 @@ type Stream = Box<dyn Read + Send>;
 
 enum Location {
     At(Origin),
-    /// Can be read once; with what it is called, and what its document is called if it is one.
+    /// Can be read once; with its name, and the id of its document if it is one.
     Stream {
         name: String,
         id: String,
         reader: Mutex<Option<Stream>>,
     },
-    /// Cannot be read at all; why, once.
+    /// Cannot be read; the error is reported once.
     Bad(PathBuf, Mutex<Option<Error>>),
 }
 
-/// An open file at its first byte, with what it is packed with.
+/// A file opened at its first byte, and its compression.
 pub(crate) struct Opened {
     pub(crate) input: Input,
     pub(crate) packing: Packing,
@@ -75,14 +76,15 @@ impl Opened {
 
 impl Source {
     /// Finds the files: `-` is standard input, `@names.txt` a list of inputs, a folder all readable
-    /// files below it in order of their names, `crawl/*.warc.gz` a glob, `s3://bucket/crawl/` the same in a store,
-    /// anything else a file. Nothing is read yet except folders, lists and listings.
+    /// files below it ordered by name, `crawl/*.warc.gz` a glob, `s3://bucket/crawl/` the same in a
+    /// store, anything else a file. Reads only folders, lists and listings.
     ///
     /// # Errors
     ///
-    /// Something named is not there, or a folder has no documents, unless what is bad is skipped.
+    /// An input does not exist or a folder has no documents, unless bad inputs are skipped.
     pub fn open<S: AsRef<Path>>(inputs: &[S], options: ReadOptions) -> Result<Self, Error> {
-        // A folder's pages are found by their names, so that a million need not be opened twice.
+        // Pages in a folder are recognized by their names, so that a million need not be opened
+        // twice.
         let whole = |promised: Option<Format>| match options.format {
             None => promised.filter(|it| matches!(it, Format::Html | Format::Text)),
             Some(format @ (Format::Html | Format::Text)) => Some(format),
@@ -106,7 +108,7 @@ impl Source {
         Ok(Self { ignored: expanded.ignored, ..Self::new(files, options) })
     }
 
-    /// Reads a stream under a name of the caller's choice.
+    /// Reads a stream under the given name.
     pub fn from_reader(
         name: &str,
         reader: impl Read + Send + 'static,
@@ -141,7 +143,7 @@ impl Source {
         (0..self.files.files.len()).map(|id| self.files.name(FileId(id as u32)))
     }
 
-    /// The local files themselves, in order.
+    /// The paths of the local files, in order.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.files.iter().filter_map(|file| match &file.at {
             Location::At(Origin::Path(path)) => Some(path.as_path()),
@@ -149,7 +151,7 @@ impl Source {
         })
     }
 
-    /// What each file is known by; `None` for what is no file.
+    /// The version of each file; `None` for other inputs.
     pub fn stamps(&self) -> impl Iterator<Item = Option<Stamp>> {
         self.files.files.iter().map(|file| match &file.at {
             Location::At(origin) => origin.stamp(),
@@ -157,11 +159,11 @@ impl Source {
         })
     }
 
-    /// The first and the last bytes of a file, at most so many each.
+    /// The first and last bytes of a file, at most `most` each.
     ///
     /// # Errors
     ///
-    /// It cannot be read, or is no file.
+    /// The file is unreadable, or the input is not a file.
     pub fn ends(&self, file: FileId, most: u64) -> io::Result<[Vec<u8>; 2]> {
         let origin = self.files.origin(file).ok_or(io::ErrorKind::Unsupported)?;
         let length = origin.stamp().map_or(0, |stamp| stamp.bytes);
@@ -175,31 +177,31 @@ impl Source {
         Ok([read(0)?, read(length.saturating_sub(most))?])
     }
 
-    /// How many files in folders were left out because neither name nor first bytes say that they
-    /// hold documents; hidden ones are not counted.
+    /// Number of files in folders that were left out because neither name nor first bytes show that
+    /// they hold documents, without hidden ones.
     pub fn ignored(&self) -> u64 {
         self.ignored
     }
 
-    /// How many parts can be read independently.
+    /// Number of parts that can be read independently.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Which files a part has: a run of those that [`files`](Self::files) lists.
+    /// The files of a part, as indexes into [`files`](Self::files).
     ///
     /// # Panics
     ///
-    /// When there are not so many parts.
+    /// There is no such part.
     pub fn part_files(&self, part: usize) -> Range<u32> {
         self.parts[part].clone()
     }
 
-    /// One of the parts, from 0. Its batches come in order.
+    /// A part, by its index. Its batches come in order.
     ///
     /// # Panics
     ///
-    /// When there are not so many parts.
+    /// There is no such part.
     pub fn part(&self, part: usize) -> Part {
         let ids = self.parts[part].clone();
         let pages = self.files.files[ids.start as usize].page.is_some();
@@ -211,7 +213,7 @@ impl Source {
         (0..self.parts()).flat_map(|part| self.part(part))
     }
 
-    /// The size of all files together, for a progress bar; `None` when one is a stream.
+    /// The total size of all files, for a progress bar; `None` if one is a stream.
     pub fn input_bytes(&self) -> Option<u64> {
         self.files.files.iter().try_fold(0, |sum, file| match &file.at {
             Location::At(origin) => Some(sum + origin.stamp().map_or(0, |it| it.bytes)),
@@ -220,7 +222,7 @@ impl Source {
         })
     }
 
-    /// How many documents there are, where every file is known to be one by its name.
+    /// Number of documents, if every file is known to be one document by its name.
     pub fn single_documents(&self) -> Option<u64> {
         let is_page = |file: &Entry| match &file.at {
             Location::At(origin) => file.page.is_some() || sniff::is_page(origin.name()),
@@ -248,7 +250,7 @@ impl Files {
         }
     }
 
-    /// What a file that is one document is called.
+    /// The id of a file that is one document.
     pub(crate) fn document_id(&self, id: FileId) -> String {
         match &self.files[id.0 as usize].at {
             Location::At(_) | Location::Bad(..) => self.name(id),
@@ -256,7 +258,7 @@ impl Files {
         }
     }
 
-    /// The path or address of what can be read more than once.
+    /// The path or address of a file that can be read repeatedly.
     pub(crate) fn path(&self, id: FileId) -> Option<&Path> {
         self.origin(id).map(Origin::name)
     }
@@ -276,7 +278,7 @@ impl Files {
         self.open_begun(id, None)
     }
 
-    /// Opens a file that may be on its way already ([`Origin::ahead`]).
+    /// Opens a file that may have been requested ahead ([`Origin::ahead`]).
     pub(crate) fn open_begun(
         &self,
         id: FileId,

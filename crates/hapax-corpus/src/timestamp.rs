@@ -1,11 +1,11 @@
-//! A moment in whole seconds, and the ways archives write one.
+//! A time in whole seconds, and its notations in archives.
 //!
-//! Understood: RFC 3339 as WARC uses it (`2024-03-01T12:00:00Z`, with a fraction or an offset), a
-//! date alone, a space instead of the `T`, the fourteen digits of ARC files (`20080619093439`),
-//! and seconds or milliseconds since 1970. Anything else is no moment at all rather than an error,
-//! because real archives hold `WARC-Date: null`. Fractions of a second are dropped.
+//! Parses RFC 3339 as in WARC (`2024-03-01T12:00:00Z`, with a fraction or an offset), a date alone, a space
+//! instead of the `T`, the fourteen digits of ARC files (`20080619093439`), and seconds or milliseconds since
+//! 1970. Anything else is no time rather than an error, because real archives contain `WARC-Date: null`. Drops
+//! fractions of a second.
 //!
-//! Days are counted with the usual 400-year-cycle arithmetic of the Gregorian calendar.
+//! Days are computed with the usual 400-year-cycle arithmetic of the Gregorian calendar.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// Numbers above this are milliseconds: in seconds it is the year 5138.
+/// Larger numbers are milliseconds: as seconds this is the year 5138.
 const LARGEST_SECONDS: i64 = 100_000_000_000;
 
 impl Timestamp {
@@ -27,7 +27,7 @@ impl Timestamp {
         self.0
     }
 
-    /// From a number of seconds, or of milliseconds when it is too large for that.
+    /// From seconds, or milliseconds if the number is too large for seconds.
     pub const fn from_number(number: i64) -> Self {
         if number.unsigned_abs() > LARGEST_SECONDS.unsigned_abs() {
             Self(number.div_euclid(1000))
@@ -36,7 +36,7 @@ impl Timestamp {
         }
     }
 
-    /// Reads any of the forms the module names; `None` for everything else.
+    /// Parses the notations listed in the module header; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let bytes = text.as_bytes();
@@ -78,7 +78,7 @@ impl Timestamp {
     }
 }
 
-/// As WARC writes it: `2024-03-01T12:00:00Z`.
+/// In WARC's notation: `2024-03-01T12:00:00Z`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, clock) = (self.0.div_euclid(86_400), self.0.rem_euclid(86_400));
@@ -94,7 +94,7 @@ fn digits(bytes: &[u8]) -> Option<i64> {
     })
 }
 
-/// Seconds east of Greenwich.
+/// Seconds east of UTC.
 fn offset(zone: &[u8]) -> Option<i64> {
     match zone {
         [] | [b'Z' | b'z'] | b" UTC" => Some(0),
@@ -114,7 +114,7 @@ fn offset(zone: &[u8]) -> Option<i64> {
 
 fn civil(year: i64, month: i64, day: i64, clock: [i64; 3]) -> Option<Timestamp> {
     let [hour, minute, second] = clock;
-    // A second of 60 is a leap second: it counts as the first of the next minute.
+    // Second 60 is a leap second, which counts as the first second of the next minute.
     let legal = (1..=12).contains(&month)
         && (1..=31).contains(&day)
         && (0..=23).contains(&hour)
@@ -123,7 +123,7 @@ fn civil(year: i64, month: i64, day: i64, clock: [i64; 3]) -> Option<Timestamp> 
     if !legal {
         return None;
     }
-    // Years begin in March here, so that the leap day is the last one.
+    // Years begin in March here, so that the leap day is the last day.
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -149,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_form_of_one_moment_is_the_same_moment() {
+    fn every_notation_of_a_time_gives_the_same_time() {
         let expected = Some(Timestamp::from_seconds(1_213_868_079));
         for form in [
             "2008-06-19T09:34:39Z",
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn text_that_is_not_a_date_gives_none() {
         for form in ["null", "", "2008-13-01", "2008-06-19T25:00:00Z", "yesterday", "２０08-06-19"]
         {
             assert_eq!(Timestamp::parse(form), None, "{form}");

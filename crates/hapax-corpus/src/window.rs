@@ -1,9 +1,9 @@
-//! A growing window over the unpacked stream, no larger than what a reader needs.
+//! A growing window over the unpacked stream, no larger than needed.
 //!
-//! Readers ask for more until a record or a line is complete, then cut it off as a [`Chunk`] for another thread. A
-//! checksum is at the end of a member, so bytes are released when their member has ended well, or, in a long
-//! member, when enough follows that damage would have shown. After damage the window returns what came before it;
-//! the reader then asks for the error and where to continue.
+//! Readers ask for more until a record or line is complete, then cut it off as a [`Chunk`] for another thread.
+//! The checksum is at the end of a member, so bytes are released when their member has ended correctly or, in a
+//! long member, when so much follows that damage would have shown. After damage the window returns the data
+//! before it; the reader then asks for the error and the place to continue.
 
 use std::fs::Metadata;
 use std::io;
@@ -15,15 +15,15 @@ use crate::error::{At, Error};
 use crate::options::Limits;
 use crate::unpack::{Damage, Mark, Packing, Unpack};
 
-/// How much one step asks the decoder for.
+/// Bytes requested from the decoder per step.
 const STEP: usize = 256 << 10;
-/// How much of a member must follow bytes before they are trusted without its checksum.
+/// Bytes of a member that must follow before earlier bytes are trusted without its checksum.
 const HOLD: usize = 1 << 20;
 
 pub(crate) struct Window {
     unpack: Unpack,
     pub(crate) data: Vec<u8>,
-    /// Position in the stream of `data[0]`.
+    /// Stream position of `data[0]`.
     base: u64,
     marks: Vec<Mark>,
     state: StreamState,
@@ -39,7 +39,7 @@ enum StreamState {
     Ended,
 }
 
-/// Bytes cut from the stream with what is needed to say where they were.
+/// Bytes cut from the stream, with what is needed to compute their place.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) data: Vec<u8>,
@@ -49,11 +49,11 @@ pub(crate) struct Chunk {
     spare: Spare,
 }
 
-/// Buffers that chunks are done with. Memory that was used before costs nothing; memory fresh from
-/// the system costs a fault a page, which is as much as unpacking gzip into it.
+/// Buffers of finished chunks. Reused memory costs nothing; fresh memory costs a fault per page, as
+/// much as unpacking gzip into it.
 type Spare = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// How many buffers wait to be used again, and how large they may be.
+/// Number of spare buffers, and their maximum size.
 const SPARE_BUFFERS: usize = 16;
 const SPARE_BYTES: usize = 8 << 20;
 
@@ -87,13 +87,13 @@ impl Window {
         }
     }
 
-    /// A window over bytes that are in memory already, for reading one record again.
+    /// A chunk of bytes in memory, for reading one record again.
     pub(crate) fn chunk_of(data: Vec<u8>, place: Place, packing: Packing) -> Chunk {
         let marks = vec![Mark { stream: 0, file: place.member }];
         Chunk { data, base: place.within, marks, packing, spare: Spare::default() }
     }
 
-    /// Reads on. False when nothing more can be had: the stream ended, or is damaged here.
+    /// Reads more. `false` if there is no more: the stream ended, or is damaged here.
     pub(crate) fn more(&mut self) -> bool {
         if !self.is_open() {
             return false;
@@ -117,7 +117,7 @@ impl Window {
         false
     }
 
-    /// How many of the bytes may be given out.
+    /// Number of bytes that may be released.
     pub(crate) fn sound(&self) -> usize {
         let all = self.data.len();
         if self.ended() || !matches!(self.packing, Packing::Gzip | Packing::Zstd) {
@@ -128,26 +128,26 @@ impl Window {
             if damage.cause.kind() == io::ErrorKind::UnexpectedEof);
         let end = self.base + all as u64;
         if cut_off && end.saturating_sub(member) > HOLD as u64 {
-            // What precedes a cut is as good as the rest of a long member. A short one that seems
-            // to be cut off may as well be damaged and have swallowed its neighbours.
+            // Data before a truncation is as good as the rest of a long member. A short member that
+            // seems truncated may as well be damaged and have swallowed its neighbours.
             return all;
         }
         let checked = usize::try_from(member.saturating_sub(self.base)).unwrap_or(all).min(all);
         checked.max(all.saturating_sub(HOLD))
     }
 
-    /// More may be had.
+    /// Whether there may be more.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, StreamState::Open)
     }
 
-    /// The stream is over, and not because of damage.
+    /// Whether the stream ended without damage.
     pub(crate) fn ended(&self) -> bool {
         matches!(self.state, StreamState::Ended)
     }
 
-    /// What stopped [`more`](Self::more), and whether the file can be followed further: then the
-    /// window is empty and stands at the start of the next sound member.
+    /// The error that stopped [`more`](Self::more). Afterwards, if the file can be read further,
+    /// the window is empty and at the start of the next valid member.
     pub(crate) fn recover(&mut self, path: &str) -> Option<Error> {
         let damage = match std::mem::replace(&mut self.state, StreamState::Ended) {
             StreamState::Damaged(damage) => damage,
@@ -173,7 +173,7 @@ impl Window {
         Some(error)
     }
 
-    /// A member's first bytes also occur by chance; one that gives nothing was never a member.
+    /// The first bytes of a member also occur by chance; a false one yields no data.
     fn next_sound_member(&mut self) -> bool {
         while matches!(self.unpack.resynchronise(), Ok(true)) {
             let result = self.unpack.read(&mut self.data, STEP);
@@ -214,7 +214,7 @@ impl Window {
         self.marks.drain(..current.saturating_sub(1));
     }
 
-    /// Are there as many bytes from `data[index]` on, as far as the length of the file shows it?
+    /// Whether there may be `count` bytes from `data[index]` on, judging by the length of the file.
     pub(crate) fn may_hold(&self, index: usize, count: u64, path: &str) -> bool {
         let length = match self.packing {
             Packing::Plain => {
@@ -225,7 +225,8 @@ impl Window {
         length.is_none_or(|length| (self.base + index as u64).saturating_add(count) <= length)
     }
 
-    /// Passes over `count` bytes, or `to_member` only to the next member; false when the stream stops before.
+    /// Skips `count` bytes, or with `to_member` at most to the next member; `false` if the stream
+    /// ends before.
     pub(crate) fn discard(&mut self, mut count: u64, to_member: bool) -> bool {
         loop {
             let here = usize::try_from(count).unwrap_or(usize::MAX).min(self.data.len());
@@ -244,26 +245,26 @@ impl Window {
         }
     }
 
-    /// Where `data[index]` is.
+    /// The place of `data[index]`.
     pub(crate) fn at(&self, index: usize) -> At {
         let (member, within) = address(&self.marks, self.base + index as u64);
         at(self.packing, member, within)
     }
 
-    /// Does a member begin at `data[index]`?
+    /// Whether a member begins at `data[index]`.
     pub(crate) fn member_begins(&self, index: usize) -> bool {
         let stream = self.base + index as u64;
         self.marks.iter().any(|mark| mark.stream == stream)
     }
 
-    /// The first position behind `data[index]` where a member begins.
+    /// The first position after `data[index]` where a member begins.
     pub(crate) fn member_after(&self, index: usize) -> Option<usize> {
         let stream = self.base + index as u64;
         let next = self.marks.iter().find(|mark| mark.stream > stream)?;
         usize::try_from(next.stream - self.base).ok().filter(|at| *at < self.data.len())
     }
 
-    /// How far into the file the window has read, as far as the packing shows it.
+    /// File offset that has been read, as far as the compression shows it.
     pub(crate) fn offset(&self) -> u64 {
         self.unpack.offset()
     }
@@ -273,7 +274,7 @@ impl Window {
     }
 }
 
-/// A plain file has no members: what lies before something is all of the file.
+/// An uncompressed file has no members, so the offset is that in the file.
 pub(crate) fn at(packing: Packing, member: u64, within: u64) -> At {
     match packing {
         Packing::Plain => At::Byte(within),
@@ -282,12 +283,12 @@ pub(crate) fn at(packing: Packing, member: u64, within: u64) -> At {
 }
 
 impl Chunk {
-    /// Which bytes of the unpacked stream these are.
+    /// The range of these bytes in the unpacked stream.
     pub(crate) fn extent(&self) -> Range<u64> {
         self.base..self.base + self.data.len() as u64
     }
 
-    /// Where something is, for an error.
+    /// A place, for an error.
     pub(crate) fn at(&self, place: Place) -> At {
         at(self.packing, place.member, place.within)
     }
@@ -298,7 +299,7 @@ impl Chunk {
         Place { file, number, member, within, length: u32::try_from(length).unwrap_or(u32::MAX) }
     }
 
-    /// Offset and length in the file of the member that holds exactly `start..end`.
+    /// Offset and length in the file of the member that holds exactly `start..end`, if any.
     pub(crate) fn own_member(&self, start: usize, end: usize) -> Option<(u64, u64)> {
         let (start, end) = (self.base + start as u64, self.base + end as u64);
         let first = self.marks.iter().rposition(|mark| mark.stream == start)?;
@@ -307,7 +308,7 @@ impl Chunk {
     }
 }
 
-/// The member a stream position lies in, and how far into it.
+/// The member that contains a stream position, and the offset in it.
 fn address(marks: &[Mark], stream: u64) -> (u64, u64) {
     let after = marks.partition_point(|mark| mark.stream <= stream);
     match after.checked_sub(1).map(|last| marks[last]) {

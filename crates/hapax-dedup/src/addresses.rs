@@ -1,9 +1,9 @@
-//! Redirects and revisits: addresses that stand for a document without being one.
+//! Redirects and revisits: addresses that lead to a document but are not documents.
 //!
-//! An archive may say that one address leads to another, or that what it found at an address it
-//! had already stored under another. Such an address belongs to the group of the document at the
-//! end of its chain. An address under which the corpus holds a document of its own is that
-//! document, whatever else is said about it; one whose chain ends nowhere is dropped.
+//! A redirect leads from one address to another; a revisit record says that the content of an address is stored
+//! under an earlier record. Each such address joins the group of the document at the end of its chain. An
+//! address that has a document of its own in the corpus is never treated as a redirect; an address whose chain
+//! ends outside the corpus is dropped.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use hapax_corpus::{Fact, Place};
 
 use crate::pages::Pages;
 
-/// Where browsers give up, too.
+/// Browsers stop after as many.
 const MOST_HOPS: usize = 20;
 
 /// An address that leads to a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub url: String,
-    /// The position of the document it leads to at last.
+    /// Position of the document at the end of the chain.
     pub document: u32,
-    /// Whether the archive saw a revisit rather than a redirect.
+    /// `true` for a revisit record, `false` for a redirect.
     pub revisit: bool,
     pub place: Place,
 }
 
-/// All addresses that lead to a document, in the order of the corpus. The first that is said about
-/// an address counts.
+/// All addresses that lead to a document, in corpus order. If an address has several redirects or
+/// revisits, the first counts.
 pub(crate) fn resolve(facts: &[Fact], pages: &Pages) -> Vec<Address> {
     if facts.is_empty() {
         return Vec::new();

@@ -1,11 +1,12 @@
 //! Removes new pages that match a page kept by an earlier job.
 //!
-//! [`KEPT_SIGNATURES`] of the earlier job are loaded and compared with the new pages first: the earlier page stays
-//! whatever the winner rules say. Of several matches the nearest is named, then the most similar, then the first.
+//! Loads [`KEPT_SIGNATURES`] of the earlier job and compares it with the new pages before anything else. The
+//! earlier page is kept whatever the winner rules say. Of several matches, reports the nearest, then the most
+//! similar, then the first.
 //!
-//! Guarantees every match within the bound and confirmed; work is linear in both sets and in the proposed pairs.
-//! Where more than 64 kept documents of a scope share a fingerprint, a new page is compared with at most 64 that
-//! share each part of its sketch.
+//! Guarantees every match within the distance bound that is confirmed; the work is linear in both sets and in
+//! the candidate pairs. Where more than 64 kept documents of a scope share a fingerprint, a new page is
+//! compared with at most 64 of them for each part of its sketch.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
@@ -27,16 +28,16 @@ use crate::options::Options;
 use crate::pages::{Pages, Status};
 use crate::signatures::{Block, Header, SignatureBatch, SignatureReader, SignatureWriter};
 
-/// The file in an output folder that has the signatures of the kept documents.
+/// The file of an output folder with the signatures of the kept documents.
 pub const KEPT_SIGNATURES: &str = "kept.signatures";
-/// Its name in folders written before it was called a signature.
+/// The file's name in output folders of releases that said "imprint" for signature.
 const FORMER_NAME: &str = "kept.imprints";
-/// Pages in a batch of that file.
-const TOGETHER: usize = 1024;
-/// Batches that are in memory.
+/// Pages per batch when the file is written.
+const BATCH_SIZE: usize = 1024;
+/// Batches in memory at a time.
 const BATCHES: usize = 64;
 
-/// Documents that earlier jobs have kept.
+/// Documents kept by earlier jobs.
 #[derive(Debug, Default)]
 pub struct Earlier {
     pages: Pages,
@@ -46,7 +47,7 @@ pub struct Earlier {
 /// The earlier document that a new page matches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Known {
-    /// Its position among the earlier documents.
+    /// Position among the earlier documents.
     pub(crate) earlier: u32,
     pub(crate) outcome: Outcome,
     pub(crate) distance: u8,
@@ -54,12 +55,13 @@ pub(crate) struct Known {
 }
 
 impl Earlier {
-    /// Loads what is named: output folders, or their files of signatures. A job on many machines leaves a
-    /// folder of such files; a folder with the signatures of shards stands for all documents of theirs, kept or not.
+    /// Loads output folders or files of signatures. A job on many machines leaves a folder of such
+    /// files. A folder with the signatures of shards counts as all documents of these shards, kept
+    /// or not.
     ///
     /// # Errors
     ///
-    /// A file is missing or damaged, or was made by another recipe or for another scope.
+    /// A file is missing or damaged, or has another recipe or scope.
     pub fn load(paths: &[PathBuf], options: &Options) -> Result<Self, Error> {
         let ours = Header::of(options, None);
         let mut pages = Pages::default();
@@ -81,7 +83,7 @@ impl Earlier {
             key = key.or_else(|| theirs.clone());
             while let Some(mut batch) = reader.next_pages()? {
                 if theirs != key {
-                    // Sketches under different keys cannot be compared.
+                    // Sketches made under different keys are not comparable.
                     batch.pages.iter_mut().for_each(|page| page.short = None);
                 }
                 if pages.len() + batch.pages.len() > Pages::MOST {
@@ -93,7 +95,7 @@ impl Earlier {
         Ok(Self { pages, key: key.as_deref().and_then(key::from_hex) })
     }
 
-    /// The key of the first file that has one.
+    /// The key of the first file that has one; `None` if no file has one.
     pub(crate) fn key(&self) -> Option<&Key> {
         self.key.as_ref()
     }
@@ -103,7 +105,7 @@ impl Earlier {
     }
 }
 
-/// The key that [`Earlier::load`] would find, without loading the documents.
+/// The key that [`Earlier::load`] would return, without loading the documents.
 pub(crate) fn key_of(paths: &[PathBuf]) -> Result<Option<Key>, Error> {
     for file in files_of(paths)? {
         if let Some(key) = &file.open()?.header().key {
@@ -113,7 +115,7 @@ pub(crate) fn key_of(paths: &[PathBuf]) -> Result<Option<Key>, Error> {
     Ok(None)
 }
 
-/// A file of signatures, local or in a store.
+/// A file of signatures on disk or in an object store.
 struct SignatureFile {
     path: PathBuf,
     object: Option<Object>,
@@ -127,7 +129,7 @@ impl SignatureFile {
     }
 }
 
-/// The files of signatures of what is named, in order.
+/// The files of signatures under the given paths, in order.
 fn files_of(paths: &[PathBuf]) -> Result<Vec<SignatureFile>, Error> {
     let mut finder = Finder::default();
     let mut files = Vec::new();
@@ -147,7 +149,7 @@ fn files_of(paths: &[PathBuf]) -> Result<Vec<SignatureFile>, Error> {
     Ok(files)
 }
 
-/// Of an output folder in a store, or one file.
+/// The files of an output folder in an object store, or one file there.
 fn remote_files(finder: &mut Finder, address: &str) -> io::Result<Vec<SignatureFile>> {
     let inside = match address.ends_with(".signatures") {
         true => address.to_owned(),
@@ -201,7 +203,6 @@ fn local_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(parts)
 }
 
-/// Writes the signatures of documents.
 pub(crate) fn write(
     path: &Path,
     options: &Options,
@@ -210,7 +211,7 @@ pub(crate) fn write(
     executor: &dyn Executor,
 ) -> Result<(), Error> {
     let mut writer = SignatureWriter::create(path, &Header::of(options, None))?;
-    let batches: Vec<(u64, &[u32])> = (0..).zip(kept.chunks(TOGETHER)).collect();
+    let batches: Vec<(u64, &[u32])> = (0..).zip(kept.chunks(BATCH_SIZE)).collect();
     for some in batches.chunks(BATCHES) {
         let blocks = executor.map(some.to_vec(), |(index, kept)| {
             let pages = kept.iter().map(|&page| pages.get(page)).collect();
@@ -221,7 +222,7 @@ pub(crate) fn write(
     writer.finish()
 }
 
-/// New pages that match an earlier document.
+/// Finds the new pages that match an earlier document.
 pub(crate) fn known(
     pages: &Pages,
     earlier: &Pages,
@@ -247,7 +248,7 @@ fn exact(pages: &Pages, earlier: &Pages) -> BTreeMap<u32, Known> {
     (0..pages.len() as u32).filter_map(same).collect()
 }
 
-/// Sorted fingerprints, all at once.
+/// Sorted fingerprints, handed out in one chunk.
 pub(crate) struct Stored<'f>(pub(crate) Option<&'f [u64]>);
 
 impl Chunks for Stored<'_> {
@@ -312,15 +313,16 @@ fn near(
     Ok(())
 }
 
-/// Earlier documents of one fingerprint and scope, where they are many.
+/// Groups of earlier documents that share a fingerprint and a scope.
 struct Collisions<'e> {
     earlier: &'e Pages,
-    /// For the first place of such documents, who has which part of the sketch, in order.
+    /// By the first place of a group: its documents, sorted by each part of their sketches.
     buckets: BTreeMap<usize, Vec<(u64, u32)>>,
 }
 
 impl Collisions<'_> {
-    /// Those of `copies`, which begin at place `first`, that a page with this sketch is compared with.
+    /// The documents of `copies` (a group that starts at place `first`) to compare with a page that
+    /// has this sketch.
     fn worth_comparing(
         &mut self,
         sketch: &Sketch,
@@ -350,7 +352,7 @@ impl Collisions<'_> {
     }
 }
 
-/// The parts of a sketch, one number for each pass.
+/// The parts of a sketch, one key per pass.
 fn parts(sketch: &Sketch) -> impl Iterator<Item = u64> {
     (0..TWIN_PASSES).map(|pass| (pass as u64) << 32 | sketch_part(sketch, pass, PART_BITS))
 }
@@ -373,7 +375,7 @@ mod tests {
     use crate::options::Confirm;
     use crate::pages::NewPage;
 
-    /// A sketch like no other, but for some changed bits.
+    /// A sketch unlike the sketches of other numbers, with some changed bits.
     fn sketch(number: u64, changed: usize) -> Sketch {
         let mut bytes = [0; 128];
         blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut bytes);
@@ -405,7 +407,7 @@ mod tests {
         pages
     }
 
-    /// Everything with everything.
+    /// Reference implementation: compares every page with every earlier one.
     fn slowly(pages: &Pages, earlier: &Pages, options: &Options) -> BTreeMap<u32, Known> {
         let mut known = BTreeMap::new();
         for page in 0..pages.len() as u32 {
@@ -429,14 +431,15 @@ mod tests {
     }
 
     #[test]
-    fn among_many_collisions_of_one_fingerprint_those_alike_are_found() {
+    fn similar_pages_are_found_among_many_with_the_same_fingerprint() {
         let recipe = Recipe::built_in("web-2").unwrap();
         let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
         options.confirm = Confirm::No;
         for collisions in [10, FEW_COLLISIONS as u64, 600] {
             let of = |at: u64| page(format!("old {at}"), 7, sketch(at, 0), at % 2);
             let earlier = gather((0..2 * collisions).map(of));
-            // Every third is in the other scope, and finds nothing; others are like nothing.
+            // Every third page is in the other scope and has no match; some pages are similar to
+            // none.
             let of = |at: u64| {
                 let fingerprint = 7 ^ (at % 3);
                 let scope = (at % 2) ^ u64::from(at.is_multiple_of(3));
@@ -450,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_compared_with_few_of_many_collisions() {
+    fn a_page_is_compared_with_few_of_many_pages_with_its_fingerprint() {
         let count = 20_000;
         let earlier = gather((0..count).map(|at| page(at.to_string(), 7, sketch(at, 0), 1)));
         let copies: Vec<(u64, u32)> = (0..count as u32).map(|old| (7, old)).collect();
@@ -458,7 +461,7 @@ mod tests {
         let few = collisions.worth_comparing(&sketch(count + 1, 0), 0, &copies);
         assert!(few.len() < 40, "by chance about 5 of 20,000 do: {}", few.len());
         assert!(collisions.worth_comparing(&sketch(17, 8), 0, &copies).contains(&17));
-        // Whoever makes all of them do so gains nothing.
+        // All share their sketch, too, as an attacker would arrange it.
         let earlier = gather((0..count).map(|at| page(at.to_string(), 7, sketch(1, 0), 1)));
         let mut collisions = Collisions { earlier: &earlier, buckets: BTreeMap::new() };
         let few = collisions.worth_comparing(&sketch(1, 0), 0, &copies);

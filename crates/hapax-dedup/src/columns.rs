@@ -1,31 +1,32 @@
-//! Arrow tables whose columns are listed once, and columns read back by name.
+//! Arrow tables: columns are declared once in a list and read back by name.
 
 use std::fs::File;
 
 use arrow_array::{Array, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-/// Rows that are read at a time.
-const TOGETHER: usize = 8192;
+/// Rows per batch when reading.
+const BATCH_SIZE: usize = 8192;
 
-/// A table to be read, a bounded number of rows at a time.
+/// Opens a table for reading a bounded number of rows at a time.
 pub(crate) fn opened(file: File) -> Result<ParquetRecordBatchReaderBuilder<File>, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
-    let together = hapax_corpus::rows_at_a_time(&file, TOGETHER).map_err(|e| text(&e))?;
+    let together = hapax_corpus::rows_at_a_time(&file, BATCH_SIZE).map_err(|e| text(&e))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| text(&e))?;
     Ok(builder.with_batch_size(together))
 }
 
-/// A column of a table that may be anybody's.
+/// A column of a table that may come from outside, so its name and type are checked.
 pub(crate) fn column<'r, A: 'static>(rows: &'r RecordBatch, name: &str) -> Result<&'r A, String> {
     let column = rows.column_by_name(name).ok_or_else(|| format!("it has no column `{name}`"))?;
     let typed = column.as_any().downcast_ref();
     typed.ok_or_else(|| format!("its column `{name}` is {}", column.data_type()))
 }
 
-/// A row and the columns of a table, from one list: name, type in a row, builder, how it appends.
+/// Declares a row and a table from one list of columns: name, type in a row, builder, and how to
+/// append.
 ///
-/// `finish` gives the columns by name, in the order of the list, and empties them.
+/// `finish` returns the columns by name in the order of the list and empties the builders.
 #[macro_export]
 macro_rules! columns {
     (

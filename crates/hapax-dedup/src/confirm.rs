@@ -1,11 +1,11 @@
-//! Near removals confirmed by the texts, between deciding and writing: [`Confirm::Exact`].
+//! Confirms near removals by comparing full texts, between the decision and writing: [`Confirm::Exact`].
 //!
-//! A document that goes because another one has nearly its signature is read again with the one that stays. They are
-//! compared by their whole sets of shingles, two sets at a time, which wait in a temporary file. A pair that is
-//! not confirmed is no match any more, and its pages are grouped again.
+//! Reads every document that is removed as a near-duplicate and its winner again and compares their complete
+//! shingle sets, two at a time; the sets wait in a temporary file. Drops pairs that fail and groups their pages
+//! again.
 //!
-//! The answer does not depend on threads. Does not confirm what matches a document of an earlier job: only
-//! its signature is at hand.
+//! The result does not depend on the number of threads. Does not confirm matches with documents of an earlier
+//! job: only their signatures are available.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -25,15 +25,16 @@ use crate::read::Corpus;
 use crate::signature::known;
 use crate::watch::Watch;
 
-/// How often pages that lost a match may find another one.
+/// How often a page that lost its match may find another one.
 const ROUNDS: usize = 4;
 
 const SETS: &str = "shingles";
 
-/// Two contents, as a removal names them: of the page that goes, of the one that stays.
+/// The contents of a removed page and of its winner.
 pub(crate) type Contents = (ContentHash, ContentHash);
 
-/// Reads removed documents again and takes back what their texts do not bear out.
+/// Reads near-duplicates and their winners again, and undoes removals whose texts are not similar
+/// enough.
 pub(crate) fn confirm(
     source: &Source,
     names: &StreamName,
@@ -59,9 +60,9 @@ pub(crate) fn confirm(
         if open.is_empty() {
             return Ok(());
         }
-        let again = Again { source, names, corpus, options, key };
+        let second = SecondReading { source, names, corpus, options, key };
         let wanted = open.iter().flat_map(|((a, b), (page, winner))| [(*a, *page), (*b, *winner)]);
-        let texts = again.read(&wanted.collect(), scratch, watch)?;
+        let texts = second.read(&wanted.collect(), scratch, watch)?;
         let mut refuted = BTreeMap::new();
         for contents in open.into_keys() {
             let similarity = texts.compare(contents)?;
@@ -75,12 +76,12 @@ pub(crate) fn confirm(
         }
         decision.refute(&refuted, options)?;
     }
-    // Nobody goes for a text that was not looked at. What was refuted is no pair any more.
+    // A removal that was never compared by text does not stand. Refuted pairs are gone already.
     decision.keep_only(|contents| asked.contains(&contents))
 }
 
-/// The corpus, to be read again in part.
-struct Again<'a> {
+/// Reads a part of the corpus a second time.
+struct SecondReading<'a> {
     source: &'a Source,
     names: &'a StreamName,
     corpus: &'a Corpus,
@@ -88,8 +89,8 @@ struct Again<'a> {
     key: &'a Key,
 }
 
-impl Again<'_> {
-    /// One document of each content, wherever it is.
+impl SecondReading<'_> {
+    /// Reads one document of each wanted content.
     fn read(
         &self,
         wanted: &BTreeMap<ContentHash, u32>,
@@ -151,9 +152,9 @@ impl Again<'_> {
     }
 }
 
-/// The sets of shingles that were read, by content.
+/// The shingle sets that were read, by content.
 struct Texts {
-    /// Where a set begins, and how many shingles it has.
+    /// Offset of each set in the file, and its number of shingles.
     sets: BTreeMap<ContentHash, (u64, u32)>,
     path: PathBuf,
     file: BufWriter<File>,
@@ -179,7 +180,7 @@ impl Texts {
         Ok(self)
     }
 
-    /// How alike two texts are. A text that was not found is like none.
+    /// Jaccard similarity of two texts; 0 if either was not found.
     fn compare(&self, (one, other): Contents) -> Result<f64, Error> {
         Ok(jaccard(&self.set(one)?, &self.set(other)?))
     }
@@ -198,7 +199,7 @@ impl Texts {
 }
 
 impl Drop for Texts {
-    /// The file is of no use to anybody else; should it stay, the folder's owner removes it.
+    /// A failure is ignored: the owner of the folder removes what is left.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }

@@ -5,23 +5,22 @@ use rayon::slice::ParallelSliceMut;
 use crate::facts::FactTable;
 use crate::pages::{Pages, Status};
 
-/// Pages by content.
+/// Pages grouped by content.
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
-    /// Of each content that can be compared, the page that wins over its copies; pages of one
-    /// scope follow each other.
+    /// The best page of each content that can be compared; pages of one scope are adjacent.
     pub(crate) representatives: Vec<u32>,
-    /// Every page that has a copy.
+    /// Every page that has an exact copy.
     pub(crate) copies: Vec<u32>,
 }
 
-/// Sorts pages that are wanted by what they say: O(n log n), whatever repeats.
+/// Groups the wanted pages by content: O(n log n), however often a text repeats.
 pub(crate) fn classes(
     pages: &Pages,
     table: &FactTable<'_>,
     wanted: impl Fn(u32) -> bool,
 ) -> Classes {
-    // Numbers side by side sort several times faster than pages looked up for every comparison.
+    // Sorting keys inline is several times faster than looking pages up in every comparison.
     let content = |page| pages.content(page).map(|it| u128::from_be_bytes(it.to_bytes()));
     let mut order: Vec<_> = (0..pages.len() as u32)
         .filter(|&page| !pages.status(page).stays() && wanted(page))

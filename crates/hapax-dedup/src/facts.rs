@@ -1,11 +1,11 @@
-//! Pages as the winner rules see them.
+//! The facts of pages that the winner rules compare.
 
 use hapax::group::facts::CanonicalStatus;
-use hapax::group::{PageFacts, Rule, Rules, note_domains};
+use hapax::group::{PageFacts, Rule, Rules, set_domain_places};
 
 use crate::pages::Pages;
 
-/// The facts of every page, made when they are asked for.
+/// Computes the facts of a page on request.
 pub(crate) struct FactTable<'p> {
     pages: &'p Pages,
     rules: &'p Rules,
@@ -14,9 +14,9 @@ pub(crate) struct FactTable<'p> {
 
 /// Which pages others name as canonical.
 enum Named<'p> {
-    /// Those at these addresses, which are sorted.
+    /// The pages at these addresses, sorted.
     At(Vec<&'p str>),
-    /// Those marked, by position.
+    /// A flag for each page, by position.
     Marked(&'p [bool]),
 }
 
@@ -33,8 +33,8 @@ impl<'p> FactTable<'p> {
         Self { pages, rules, named: Named::At(named) }
     }
 
-    /// Of pages that are not all there are: whether somebody names them as canonical is already known,
-    /// one mark for each.
+    /// For a part of the corpus: whether another page names a page as canonical is known already,
+    /// one flag per page.
     pub(crate) fn marked(pages: &'p Pages, rules: &'p Rules, named: &'p [bool]) -> Self {
         Self { pages, rules, named: Named::Marked(named) }
     }
@@ -48,7 +48,8 @@ impl<'p> FactTable<'p> {
         PageFacts { named_canonical, ..facts }
     }
 
-    /// The page that wins over all others, which are copies of each other; `None` of none.
+    /// The page that wins over all others, which must be copies of each other; `None` if `pages` is
+    /// empty.
     pub(crate) fn best(&self, pages: impl IntoIterator<Item = u32>) -> Option<u32> {
         let pages: Vec<u32> = pages.into_iter().collect();
         if pages.len() < 2 {
@@ -56,7 +57,7 @@ impl<'p> FactTable<'p> {
         }
         let mut facts: Vec<PageFacts<'_>> = pages.iter().map(|&page| self.of(page)).collect();
         if self.rules.list().contains(&Rule::FirstDomain) {
-            note_domains(&mut facts, |_| 0);
+            set_domain_places(&mut facts, |_| 0);
         }
         let order = |a: &(_, &_), b: &(_, &_)| self.rules.order(a.1, b.1).0;
         pages.iter().zip(&facts).min_by(order).map(|(&page, _)| page)

@@ -1,8 +1,8 @@
-//! Inputs that can be read twice.
+//! Makes inputs readable twice.
 //!
-//! Documents are read once to decide and once to write, so standard input is first copied to a file
-//! in the output folder's hidden part. Ids and files named after that copy are shown under the name
-//! of what was copied.
+//! Documents are read once to decide and once to write, so standard input is first copied to a file in the
+//! hidden part of the output folder. Ids and file names that contain the path of the copy are shown as standard
+//! input.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,20 +14,20 @@ use hapax_corpus::{ReadOptions, Source};
 
 use crate::error::Error;
 
-/// How the copy of standard input is called.
+/// The name shown for the copy of standard input.
 pub(crate) const STANDARD_INPUT: &str = "standard input";
 
-/// The name of standard input's copy, to be replaced.
+/// Path of the copy of standard input, to be replaced in names; `None` without a copy.
 #[derive(Debug, Default)]
 pub(crate) struct StreamName(Option<String>);
 
 impl StreamName {
-    /// Nothing was copied.
+    /// Whether nothing was copied.
     pub(crate) fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// A file name or id as a user should see it.
+    /// A file name or id as shown to users.
     pub(crate) fn clean<'n>(&self, name: &'n str) -> Cow<'n, str> {
         match self.0.as_deref().and_then(|copy| name.strip_prefix(copy)) {
             Some(rest) => Cow::Owned(format!("{STANDARD_INPUT}{rest}")),
@@ -36,7 +36,7 @@ impl StreamName {
     }
 }
 
-/// Opens inputs; standard input, if it is among them, is copied to `copy` first.
+/// Opens inputs; copies standard input to `copy` first if it is among them.
 pub(crate) fn open(
     inputs: &[String],
     options: &ReadOptions,
@@ -51,7 +51,7 @@ pub(crate) fn open(
     let name = path.display().to_string();
     let inputs: Vec<&str> =
         inputs.iter().map(|input| if input == "-" { &name } else { input.as_str() }).collect();
-    // Nobody could look at it before.
+    // The caller could not check the fields before the copy existed.
     hapax_corpus::check_fields(&inputs, options, threads)?;
     Ok((Source::open(&inputs, options.clone())?, StreamName(Some(name.clone()))))
 }

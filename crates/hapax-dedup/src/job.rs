@@ -1,7 +1,7 @@
-//! The job from beginning to end.
+//! Runs the whole job.
 //!
-//! Two readings of the corpus: the first makes signatures and keeps only what comparing needs, the
-//! second writes. What happens in between is deterministic for any number of threads.
+//! Reads the corpus twice: the first reading makes signatures and keeps only what comparing needs, the second
+//! writes. The decision in between does not depend on the number of threads.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -32,43 +32,44 @@ use crate::watch::{Stage, Watch};
 pub(crate) const RUN: &str = "run.json";
 pub(crate) const REPORT: &str = "report.html";
 
-/// What a job did.
+/// The result of a job.
 #[derive(Clone, Debug)]
 pub struct Finished {
     pub summary: Summary,
     pub run: Run,
-    /// The files that were made.
+    /// The files that were written.
     pub files: Vec<PathBuf>,
 }
 
-/// What a run took; `run.json`. Differs from run to run.
+/// Time and memory of a run, written as `run.json`. Differs from run to run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Run {
     pub threads: usize,
-    /// Seconds to read and fingerprint; of the processor, on all threads.
+    /// Wall seconds to read and fingerprint; `reading_cpu_seconds` is CPU time over all threads.
     pub reading_seconds: f64,
     pub reading_cpu_seconds: f64,
-    /// Seconds to find pairs and groups.
+    /// Wall seconds to find pairs and groups.
     pub deciding_seconds: f64,
     pub deciding_cpu_seconds: f64,
-    /// Seconds to read removed documents again and compare their texts; 0 where that is not asked for.
+    /// Wall seconds to read near-duplicates again and compare their texts; 0 without exact
+    /// confirmation.
     pub confirming_seconds: f64,
     pub confirming_cpu_seconds: f64,
-    /// Seconds to read again and write; 0 for a dry run.
+    /// Wall seconds to read again and write; 0 for a dry run.
     pub writing_seconds: f64,
     pub writing_cpu_seconds: f64,
-    /// Bytes of memory for each document between the two readings.
+    /// Bytes of memory per document between the two readings.
     pub bytes_per_document: f64,
-    /// The most memory the process had, in bytes; `None` where the system does not say.
+    /// Peak resident memory of the process in bytes; `None` where the system does not report it.
     pub peak_memory: Option<u64>,
-    /// The version of the program.
     pub version: &'static str,
 }
 
-/// Cleans a corpus into a new or empty folder, or to a folder of a store, given by its address.
+/// Cleans a corpus into a new or empty folder, or a folder of an object store, given by its
+/// address.
 ///
-/// A job that was killed or stopped goes on where it was when it is called again with the same inputs
-/// and options; see [`Options::restart`].
+/// A job that was killed or stopped resumes when it is called again with the same inputs and
+/// options; see [`Options::restart`].
 pub fn dedup(
     inputs: &[String],
     out: &Path,
@@ -84,7 +85,7 @@ pub fn dedup(
     let options = &with_key(options, &source, earlier.key())?;
     let threads = &Threads::new(options.threads)?.until(&options.stop);
     let mut clock = Clock::start();
-    // Standard input comes once; there is no going on with it.
+    // Standard input can be read only once, so such a job cannot be resumed.
     let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));
     let checkpoint = checkpoint.as_deref();
     let scratch = folder.making("");
@@ -121,20 +122,20 @@ pub fn dedup(
         kept: &kept,
         options,
     };
-    // Nothing waits for these two.
-    let beside = |threads: &Threads| {
+    // Neither is needed by the writer, so both run at the same time.
+    let background = |threads: &Threads| {
         let signatures = || write_signatures(&decision, &folder, options, threads);
         let summary = || Summary::of(&corpus, &decision, options, format, inputs);
         let (signed, counted) = rayon::join(signatures, || Counted::of(summary, &decision));
         signed.map(|()| counted)
     };
     let (written, counted) = thread::scope(|scope| {
-        let counted = scope.spawn(|| threads.run(beside));
+        let counted = scope.spawn(|| threads.run(background));
         let written = work.write(&mut shown, watch);
         (written, counted.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     if matches!(written, Err(Error::Changed { .. })) {
-        // What was read is of files that are no more.
+        // The checkpoint describes files that no longer exist.
         folder.keep_checkpoint(false);
     }
     let kept = written?;
@@ -153,7 +154,7 @@ pub fn dedup(
     Ok(Finished { summary, run, files })
 }
 
-/// Of the documents that stay, for [`Options::against`] of later jobs.
+/// Writes the signatures of kept documents, for [`Options::against`] of later jobs.
 pub(crate) fn write_signatures(
     decision: &Decision<'_>,
     folder: &OutFolder,
@@ -166,7 +167,7 @@ pub(crate) fn write_signatures(
     against::write(&folder.making(KEPT_SIGNATURES), options, pages, &stay, threads)
 }
 
-/// What documents from these files are written as.
+/// The output format of documents read from these files.
 pub(crate) fn as_read(
     corpus: &Corpus,
     files: impl IntoIterator<Item = impl AsRef<Path>>,
@@ -176,7 +177,7 @@ pub(crate) fn as_read(
     KeptFormat::as_read(documents, (counts.archived, counts.rows), files)
 }
 
-/// Says what [`dedup`] would do, and writes nothing.
+/// Reports what [`dedup`] would do, without writing.
 pub fn dry_run(
     inputs: &[String],
     options: &Options,
@@ -197,7 +198,8 @@ pub fn dry_run(
     format.check_revisits(options.revisits)?;
     let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), threads, watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
-    // Standard input comes once; what it would remove is said without looking at the texts again.
+    // Standard input can be read only once, so its removals are reported without exact
+    // confirmation.
     if !inputs.iter().any(|input| input == "-") {
         confirm(&source, &names, &corpus, &mut decision, options, scratch.path(), watch)?;
     }
@@ -208,12 +210,12 @@ pub fn dry_run(
     Ok(Finished { summary, run, files: Vec::new() })
 }
 
-/// Reads a corpus as [`dedup`] does, and decides nothing: for those who want to
+/// Reads a corpus as [`dedup`] does, without deciding, for callers that call
 /// [`decide`](crate::decide()) several times.
 ///
 /// # Errors
 ///
-/// An input is bad, or there is no document.
+/// An input is bad, or the corpus has no document.
 pub fn read_corpus(
     inputs: &[String],
     options: &Options,
@@ -232,7 +234,8 @@ pub fn read_corpus(
     Ok(corpus)
 }
 
-/// What own texts alone cannot be learned from where nothing is copied.
+/// Why own texts alone cannot be learned from inputs that can be read only once, and what to do
+/// instead.
 fn once(inputs: &[String]) -> Option<(&'static str, &'static str)> {
     let why = ("standard input that is not copied and comes once", "name files");
     inputs.iter().any(|input| input == "-").then_some(why)
@@ -262,7 +265,7 @@ fn read_all(
     Ok((corpus, run))
 }
 
-/// What reading took.
+/// Time and memory of the reading.
 pub(crate) fn run_of(corpus: &Corpus, options: &Options, clock: &mut Clock) -> Run {
     let (reading_seconds, reading_cpu_seconds) = clock.lap();
     Run {
@@ -275,7 +278,7 @@ pub(crate) fn run_of(corpus: &Corpus, options: &Options, clock: &mut Clock) -> R
     }
 }
 
-/// Paths and addresses as they may be printed.
+/// Paths and addresses without credentials, as they may be printed.
 pub(crate) fn shown(inputs: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
     inputs.into_iter().map(|input| hapax_corpus::shown(input.as_ref()).into_owned()).collect()
 }
@@ -292,17 +295,19 @@ pub(crate) fn decide_all<'p>(
     threads.run(|threads| decide(&corpus.pages, &corpus.facts, earlier, options, threads, scratch))
 }
 
-/// A folder for temporary files where there is no output folder. Its name cannot be guessed and
-/// nobody else may enter it: the place for such folders is everybody's.
+/// A folder for temporary files where there is no output folder. Its name is unpredictable and only
+/// the owner may enter it, because the parent folder is shared by all users.
 fn scratch() -> Result<tempfile::TempDir, Error> {
     tempfile::tempdir()
         .map_err(|error| Error::io("create a folder in", std::env::temp_dir(), error))
 }
 
-/// One id, one content: otherwise nobody knows which of the two was removed. An address that was
-/// crawled twice may have changed and is no mistake. The first document that has the id of an earlier one, behind that.
+/// Finds two documents with one id and different contents: removals could not be told apart by id.
+/// An address that was crawled twice may have changed and is no mistake. Returns the first document
+/// with the id of an earlier one, second.
 pub(crate) fn one_id_twice(pages: &Pages) -> Option<(u32, u32)> {
-    // Hashes are sorted many times faster than names; names are compared where hashes are equal.
+    // Sorting hashes is many times faster than sorting names; names are compared where hashes are
+    // equal.
     let named =
         (0..pages.len() as u32).into_par_iter().filter(|&page| !pages.is_named_by_url(page));
     let mut order: Vec<(u64, u32)> =
@@ -324,7 +329,7 @@ pub(crate) fn one_id_twice(pages: &Pages) -> Option<(u32, u32)> {
     twice
 }
 
-/// Where a document lies. Counts through the corpus, which is slow; only errors need it.
+/// File and record of a document. Reads the corpus from the start, so it is for errors only.
 fn place_of(source: &Source, names: &StreamName, page: u32) -> Result<String, Error> {
     let mut left = page;
     for mut batch in source.batches() {
@@ -342,7 +347,7 @@ fn place_of(source: &Source, names: &StreamName, page: u32) -> Result<String, Er
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
-    // Maps with string or number keys and finite numbers always have a JSON form.
+    // Cannot fail: maps have string or number keys, and numbers are finite.
     let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
     bytes.push(b'\n');
     bytes
@@ -355,7 +360,7 @@ impl Clock {
         Self(Instant::now(), ProcessTime::now())
     }
 
-    /// Seconds since the last lap, and those of the processor, to a thousandth.
+    /// Wall and CPU seconds since the last lap, rounded to a thousandth.
     pub(crate) fn lap(&mut self) -> (f64, f64) {
         let lap = [self.0.elapsed(), self.1.elapsed()];
         *self = Self::start();
@@ -364,7 +369,7 @@ impl Clock {
     }
 }
 
-/// The most memory this process has had at a time.
+/// Peak resident memory of this process in bytes.
 pub(crate) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

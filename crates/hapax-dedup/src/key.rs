@@ -1,11 +1,11 @@
-//! The key of a job, under which forged matches are seen.
+//! The key of a job, which makes forged matches detectable.
 //!
-//! It is known before the first document is read, the same for the same files, and not known to who writes a
-//! page: a hash of the lengths of all files and of the first and last bytes of some. A job that is compared with an
-//! earlier one takes its key, so that a chain of jobs has one. Inputs that are no files, which can be read only once,
-//! have a random one.
+//! The key is known before the first document is read, is the same for the same files, and is unknown to the
+//! author of a page: a hash of the lengths of all files and of the first and last bytes of some. A job that is
+//! compared with an earlier one takes its key, so a chain of jobs shares one. Inputs that are not files and can
+//! be read only once get a random key.
 //!
-//! Which key it is changes no verdict on texts that nobody forged.
+//! The key does not change any verdict on texts that nobody forged.
 
 use std::thread;
 
@@ -15,14 +15,14 @@ use hapax_corpus::{FileId, Source};
 use crate::error::Error;
 use crate::options::{Confirm, Options};
 
-/// Bytes that are read from both ends of a file.
+/// Bytes hashed at each end of a file.
 const ENDS: u64 = 4096;
-/// Files of which bytes are read, about.
+/// Approximate number of files whose bytes are hashed.
 const FILES: usize = 1000;
-/// Files of which bytes are read at a time: a store takes its time for each.
+/// Files read at a time, because each request to an object store takes long.
 const AT_A_TIME: usize = 16;
 
-/// The options with a key, the one that is given or that of the files, where matches are to be confirmed.
+/// The options with a key, where matches are confirmed: the given one, or the key of the files.
 pub(crate) fn with_key(
     options: &Options,
     source: &Source,
@@ -39,11 +39,11 @@ pub(crate) fn with_key(
     Ok(options)
 }
 
-/// The key of files; a random one of none.
+/// The key of a set of files; random if an input is not a file.
 ///
 /// # Errors
 ///
-/// There is no randomness to be had. A file that cannot be read is the reader's to complain about.
+/// The system provides no randomness. Unreadable files are reported later, by the reader.
 pub fn of_files(source: &Source) -> Result<Key, Error> {
     let stamps = (0..).map(FileId).zip(source.stamps());
     let files: Vec<(FileId, u64)> =
@@ -71,12 +71,12 @@ pub fn of_files(source: &Source) -> Result<Key, Error> {
     Ok(Key::new(hasher.finalize().as_bytes()))
 }
 
-/// The bytes of a key, as files have them.
+/// A key in hexadecimal.
 pub fn to_hex(key: &Key) -> String {
     key.bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads what [`to_hex`] wrote; `None` of anything else.
+/// Parses what [`to_hex`] wrote; `None` for anything else.
 pub fn from_hex(text: &str) -> Option<Key> {
     let pairs = text.as_bytes().chunks(2).map(|pair| {
         let digits = std::str::from_utf8(pair).ok().filter(|it| it.len() == 2)?;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_files_have_the_same_key_and_others_another_one() {
+    fn equal_files_have_equal_keys_and_different_files_different_keys() {
         let folder = tempfile::tempdir().unwrap();
         let key = |texts: &[&str]| {
             let names = texts.iter().enumerate().map(|(at, text)| {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_has_a_key_that_nobody_knows() {
+    fn inputs_that_are_not_files_have_a_random_key() {
         let source = Source::from_reader("pages", io::empty(), ReadOptions::default());
         let key = || of_files(&source).unwrap();
         assert_ne!(key(), key());

@@ -1,7 +1,7 @@
-//! What a caller can ask of a job.
+//! The options of a job.
 //!
-//! Everything has a default that is stated beside it. Values that cannot be are refused where they
-//! are set, before any document is read.
+//! Every option has a documented default. Invalid values are refused where they are set, before any document is
+//! read.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -19,54 +19,52 @@ use crate::pages::Pages;
 use crate::report::Made;
 use crate::threads::Stop;
 
-/// How a corpus is cleaned.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How the inputs are read.
     pub read: ReadOptions,
-    /// The recipe, ready to run.
     pub fingerprinter: Fingerprinter,
-    /// What counts as a near-duplicate.
     pub policy: Policy,
-    /// What the texts must confirm before a near-duplicate goes.
+    /// What must be confirmed before a near-duplicate is removed.
     pub confirm: Confirm,
-    /// Whether pages of one host must be alike beyond the frame that they share.
+    /// Whether pages of one host must also match in their own texts, beyond the host's frame.
     pub frames: Frames,
     pub keep: Rules,
-    /// Who is compared with whom.
+    /// Which pages may match each other.
     pub scope: Scope,
-    /// Only documents in these languages are compared, and documents that state none; the others
-    /// stay. Empty for all languages.
+    /// Only documents in these languages, and documents that state no language, are compared; all
+    /// others are kept. Empty for all languages.
     pub languages: Vec<String>,
-    /// How many threads read, extract and compare.
+    /// Number of threads to read, extract and compare.
     pub threads: NonZero<usize>,
-    /// What kept documents are written as; `None` for what they were read from.
+    /// Output format of kept documents; `None` for that of the inputs.
     pub format: Option<KeptFormat>,
-    /// Which files kept documents go to.
+    /// Which files the kept documents go to.
     pub layout: Layout,
-    /// In WARC, put a revisit record where a document was removed.
+    /// In WARC output, write a revisit record in place of each removed document.
     pub revisits: bool,
-    /// Output folders of earlier jobs: what they kept is not kept again.
+    /// Output folders of earlier jobs; pages that match a document kept there are removed.
     pub against: Vec<PathBuf>,
-    /// How many bytes of memory to use, about; `None` for a few times what the pages take.
+    /// Approximate memory to use in bytes; `None` for a small multiple of what the pages take.
     pub memory: Option<u64>,
-    /// Drop what an interrupted job left in the output folder, instead of going on with it.
+    /// Discard the checkpoint of an interrupted job instead of resuming it.
     pub restart: bool,
-    /// Where a job works whose results go to a store, in a folder of its own; `None` for the user's folder for caches.
+    /// Where a job with output in an object store puts its local working folder; `None` for the
+    /// user's cache folder.
     pub work: Option<PathBuf>,
-    /// Ends the search for pairs before it is through; [`Watch::stopped`](crate::Watch::stopped) ends the rest.
+    /// Stops the search for pairs early; [`Watch::stopped`](crate::Watch::stopped) stops everything
+    /// else.
     pub stop: Stop,
-    /// When and by which command, for the report. The only thing in it, beside its nonce, that differs
-    /// from run to run; `None` leaves it out.
+    /// Time and command line for the report, the only part of it besides its nonce that differs
+    /// from run to run; `None` leaves them out.
     pub made: Option<Made>,
-    /// From how many pages of a scope on dense clusters share more bits: [`MANY`], and fewer in tests, which
-    /// so come by both ways.
+    /// Number of pages of a scope beyond which bucket keys of dense clusters grow: [`MANY`], or
+    /// less in tests, to reach both code paths.
     pub(crate) many: usize,
 }
 
 impl Options {
-    /// Everything as it is unless the caller says otherwise; the bounds depend on how much of a page
-    /// the recipe looks at.
+    /// The defaults. Distance and similarity bounds depend on how much of a page the recipe looks
+    /// at.
     pub fn new(fingerprinter: Fingerprinter) -> Self {
         let policy = Policy::for_extent(fingerprinter.recipe().extent);
         Self {
@@ -92,7 +90,7 @@ impl Options {
         }
     }
 
-    /// Sets what frames are used for, and with it the bounds.
+    /// Sets how frames are used, and the bounds that go with it.
     pub fn use_frames(&mut self, frames: Frames) {
         self.frames = frames;
         self.policy = match frames {
@@ -101,8 +99,8 @@ impl Options {
         };
     }
 
-    /// Refuses what own texts alone cannot do: exact confirmation, earlier jobs, and what the caller names with the way
-    /// out.
+    /// Refuses what own texts alone cannot do: exact confirmation, earlier jobs, and what the
+    /// caller names, each with what to do instead.
     pub(crate) fn check_frames(
         &self,
         cannot: Option<(&'static str, &'static str)>,
@@ -120,10 +118,10 @@ impl Options {
         }
     }
 
-    /// How much memory a join may take beside the pages.
-    pub(crate) fn memory_beside(&self, pages: &Pages) -> Result<usize, Error> {
+    /// Bytes that a join may use in addition to the pages.
+    pub(crate) fn join_memory(&self, pages: &Pages) -> Result<usize, Error> {
         let Some(memory) = self.memory else { return Ok(ENOUGH_FOR_JOIN.max(2 * pages.bytes())) };
-        let pages_take = (pages.bytes() + BESIDE * self.threads.get()) as u64;
+        let pages_take = (pages.bytes() + PER_THREAD * self.threads.get()) as u64;
         let left = memory.checked_sub(pages_take).filter(|left| *left >= LEAST_FOR_JOIN);
         let Some(left) = left else {
             return Err(Error::Memory {
@@ -136,19 +134,19 @@ impl Options {
     }
 }
 
-/// What the texts must confirm before a near-duplicate goes.
+/// What must be confirmed before a near-duplicate is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirm {
-    /// Nothing: signatures decide.
+    /// Nothing; signatures decide.
     No,
-    /// Between domains, that sketches under the key of the job do not contradict.
+    /// Between domains, keyed sketches must not contradict the match.
     Keyed,
-    /// That, and the exact similarity of every pair.
+    /// As [`Keyed`](Self::Keyed), and the exact similarity of every pair.
     Exact,
 }
 
 impl Confirm {
-    /// Does a near match of two pages stand? A page without an address is of no domain.
+    /// Whether a near match of two pages stands. A page without an address belongs to no domain.
     #[inline]
     pub(crate) fn stands(self, policy: &Policy, pair: [(&Pages, u32); 2]) -> bool {
         let one_domain = || {
@@ -158,7 +156,7 @@ impl Confirm {
         self == Self::No || policy.stands(pair.map(|(pages, page)| pages.short(page)), one_domain)
     }
 
-    /// As `summary.json` has it.
+    /// The name in `summary.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::No => "no",
@@ -168,18 +166,18 @@ impl Confirm {
     }
 }
 
-/// Whether the frames of hosts are learned, and pages of one host compared by what they say beyond it, too.
+/// Whether frames of hosts are learned, and what is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frames {
     On,
-    /// What pages say beyond the frames of their hosts decides alone, on one host and between hosts.
+    /// Own texts alone decide, on one host and between hosts.
     Own,
-    /// Whole pages decide.
+    /// Whole pages alone decide.
     Off,
 }
 
 impl Frames {
-    /// As the user writes it and as `summary.json` has it.
+    /// The name in arguments and in `summary.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::On => "on",
@@ -198,7 +196,7 @@ impl FromStr for Frames {
     }
 }
 
-/// Why a text does not say whether frames are learned.
+/// The text is not a value of `Frames`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("frames are `on`, `off` or `own`, not `{given}`")]
 pub struct ParseFramesError {
@@ -211,34 +209,35 @@ pub enum Layout {
     /// One file.
     #[default]
     One,
-    /// Files of about so many bytes.
+    /// Files of about this many bytes.
     Size(NonZero<u64>),
-    /// A file for each input file, in their order; one for each run of small files that are a page each.
+    /// One file for each input file, in order; one file for each run of small files that hold one
+    /// page each.
     AsInput,
 }
 
-/// What each thread takes for reading and fingerprinting, about.
-const BESIDE: usize = 12 << 20;
-/// A join that needs more than this, and more than twice what the pages take, uses temporary files
-/// unless the caller gives it more.
+/// Approximate bytes that each thread uses for reading and fingerprinting.
+const PER_THREAD: usize = 12 << 20;
+/// Default memory of a join. A join that needs more than this and more than twice the size of the
+/// pages uses temporary files.
 const ENOUGH_FOR_JOIN: usize = 512 << 20;
-/// The least that a join can do with.
+/// Minimum memory of a join in bytes.
 const LEAST_FOR_JOIN: u64 = 16 << 20;
 
-/// A format that kept documents can be written in; also the ending of their file.
+/// An output format for kept documents; its name is also the file extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptFormat {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
-    /// The same, packed with gzip.
+    /// JSONL compressed with gzip.
     JsonlGzip,
-    /// The same, packed with Zstandard.
+    /// JSONL compressed with Zstandard.
     JsonlZstd,
     Parquet,
     Warc,
-    /// WARC, every record a gzip member.
+    /// WARC, each record a gzip member.
     WarcGzip,
-    /// WARC, every record a Zstandard frame.
+    /// WARC, each record a Zstandard frame.
     WarcZstd,
 }
 
@@ -253,9 +252,9 @@ impl KeptFormat {
         Self::WarcZstd,
     ];
 
-    /// What so many documents are written as unless the caller says otherwise: rows as rows, records of archives as
-    /// WARC, others as JSONL, packed as the names of all their files say. Where these differ, WARC is packed with gzip and
-    /// JSONL not at all.
+    /// The default for documents read from these inputs: Parquet for rows of tables, WARC for
+    /// archive records, JSONL for others. Compressed as all inputs are, by their names; if these
+    /// differ, WARC uses gzip and JSONL is not compressed.
     pub fn as_read<S: AsRef<Path>>(
         documents: u64,
         (archived, rows): (u64, u64),
@@ -275,7 +274,7 @@ impl KeptFormat {
         }
     }
 
-    /// As the user writes it and as the file ends.
+    /// The name in arguments, which is also the file extension.
     pub const fn ending(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
@@ -290,7 +289,7 @@ impl KeptFormat {
 }
 
 impl KeptFormat {
-    /// Refuses revisit records in a format that has none.
+    /// Refuses revisit records in a format other than WARC.
     pub(crate) fn check_revisits(self, revisits: bool) -> Result<(), crate::Error> {
         match self {
             Self::Jsonl | Self::JsonlGzip | Self::JsonlZstd | Self::Parquet if revisits => {
@@ -310,7 +309,7 @@ impl FromStr for KeptFormat {
     }
 }
 
-/// Why a text is not a format.
+/// The text is not a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "nothing can be written as `{given}`; the formats are {}",
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_packed_as_they_came_where_all_files_agree() {
+    fn documents_keep_their_compression_if_all_inputs_share_it() {
         for (names, warc, jsonl) in [
             (&["a.warc"][..], "warc", "jsonl"),
             (&["a.gz", "b.gz"], "warc.gz", "jsonl.gz"),

@@ -1,8 +1,7 @@
-//! The frames of all hosts, learned before any page is signed: [`Frames::Own`](crate::Frames).
+//! Learns the frames of all hosts before any page is signed: [`Frames::Own`](crate::Frames).
 //!
-//! Reads the whole corpus once more than other jobs do and keeps nothing but frames. Exact copies count once, so the
-//! answer depends on the set of pages alone. Damaged records are passed over here; the reading that follows reports
-//! them.
+//! Costs one more reading of the corpus and keeps only the frames. Exact copies count once, so the result
+//! depends on the set of pages alone. Skips damaged records; the next reading reports them.
 
 use std::path::Path;
 

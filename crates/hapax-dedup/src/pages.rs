@@ -1,8 +1,8 @@
 //! Holds what is remembered of every page between the two readings of the inputs.
 //!
-//! A page is a content hash, a fingerprint, two sketches and the facts that winner rules use: 221 bytes and its
-//! names, in columns, and 40 bytes more where frames of hosts are known. [`Pages::bytes`] counts them. Does not
-//! compare pages.
+//! A page is a content hash, a fingerprint, two sketches and the facts that winner rules use: 221 bytes plus
+//! its names, in columns, and 40 bytes more if frames are known. [`Pages::bytes`] counts them. Does not compare
+//! pages.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,21 +14,21 @@ use hapax::similarity::Evidence;
 use crate::frames::Own;
 use crate::strings::Strings;
 
-/// How far a page can be compared by its text.
+/// Whether a page can be compared by its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Status {
-    /// Has words enough to be somebody's near-duplicate.
+    /// Has enough words for near matches.
     Comparable = 0,
-    /// Has fewer words than the recipe asks for; only an exact copy can replace it.
+    /// Has fewer words than the recipe needs; matches exact copies only.
     TooShort = 1,
-    /// Has text but no words; only an exact copy can replace it.
+    /// Has text but no words; matches exact copies only.
     NoWords = 2,
-    /// Has no text at all; nothing can replace it.
+    /// Has no text; matches nothing and is kept.
     Empty = 3,
-    /// Neither HTML nor text; only an exact copy, byte for byte, can replace it.
+    /// Neither HTML nor text; matches byte-for-byte copies only.
     NotText = 4,
-    /// In a language that was not asked for; nothing can replace it.
+    /// In a language that was not asked for; matches nothing and is kept.
     OtherLanguage = 5,
 }
 
@@ -42,71 +42,70 @@ impl Status {
         Self::OtherLanguage,
     ];
 
-    /// Can nothing be its copy?
+    /// Whether the page matches nothing and is always kept.
     pub const fn stays(self) -> bool {
         matches!(self, Self::Empty | Self::OtherLanguage)
     }
 }
 
-/// One page on its way into [`Pages`].
+/// A page to add to [`Pages`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewPage {
     pub id: String,
-    /// Its address; empty when it has none.
+    /// Address; empty without one.
     pub url: String,
-    /// What its `rel=canonical` says, if it says anything.
+    /// Target of `rel=canonical`, if any.
     pub canonical: Option<String>,
     /// Equal exactly for equal texts.
     pub content: ContentHash,
-    /// How far it can be compared.
     pub status: Status,
-    /// Zero without words.
+    /// 0 without words.
     pub fingerprint: Fingerprint,
     /// All zeros without words.
     pub sketch: Sketch,
-    /// Under the key of the job; `None` without words or without a key.
+    /// Sketch under the key of the job; `None` without words or without a key.
     pub short: Option<ShortSketch>,
-    /// Larger is better.
+    /// Quality; larger is better.
     pub score: Option<f64>,
     /// Seconds since 1970.
     pub fetched: Option<i64>,
     pub words: u32,
-    /// With whom it may be compared.
+    /// Pages match only within a scope.
     pub scope: ScopeKey,
-    /// Fingerprint and sketches are those of its own text, not of the whole page.
+    /// Whether fingerprint and sketches are those of the page's own text instead of the whole page.
     pub alone: bool,
 }
 
-/// All pages of a corpus, by position from 0, in the order of the corpus.
+/// All pages of a corpus, in corpus order, numbered from 0.
 #[derive(Clone, Debug, Default)]
 pub struct Pages {
-    /// Empty where the address is the id.
+    /// Empty for pages whose address is their id.
     ids: Strings,
     urls: Strings,
     contents: Vec<ContentHash>,
     fingerprints: Vec<Fingerprint>,
     sketches: Vec<Sketch>,
-    /// Empty as long as no page has one; all zeros for a page without.
+    /// Empty until a page has one; all zeros for a page without.
     shorts: Vec<ShortSketch>,
     statuses: Vec<Status>,
-    /// NaN is unknown.
+    /// NaN if unknown.
     scores: Vec<f64>,
-    /// The least number is unknown.
+    /// [`UNKNOWN_TIME`] if unknown.
     fetched: Vec<i64>,
     words: Vec<u32>,
-    /// Empty as long as all pages are in one scope.
+    /// Empty while all pages are in one scope.
     scopes: Vec<ScopeKey>,
-    /// Empty as long as no host has a frame.
+    /// Empty while no host has a frame.
     owns: Vec<Own>,
-    /// Which pages are signed by their own texts; empty as long as none is.
+    /// Which pages are signed by their own text; empty while none is.
     alone: Vec<bool>,
-    /// Only of pages that name one.
+    /// Pages that name a canonical URL.
     canonicals: BTreeMap<u32, Box<str>>,
     canonical_bytes: usize,
 }
 
 const UNKNOWN_TIME: i64 = i64::MIN;
-/// No text has it, but by a chance of one in 2^256.
+/// A real sketch has this value with probability 2^-256.
 const NO_SHORT: [u8; short_sketch::BYTES] = [0; short_sketch::BYTES];
 
 impl Pages {
@@ -121,7 +120,7 @@ impl Pages {
         self.contents.is_empty()
     }
 
-    /// Adds a page behind the others.
+    /// Appends a page.
     pub fn push(&mut self, page: &NewPage) {
         let position = self.len() as u32;
         self.ids.push(if page.id == page.url { "" } else { &page.id });
@@ -159,17 +158,17 @@ impl Pages {
         }
     }
 
-    /// Is the page known by its address alone? The same address may come twice.
+    /// Whether the page is identified by its address alone. An address may occur twice.
     pub fn is_named_by_url(&self, page: u32) -> bool {
         self.ids.get(page as usize).is_empty()
     }
 
-    /// Its address; empty when it has none.
+    /// Empty without an address.
     pub fn url(&self, page: u32) -> &str {
         self.urls.get(page as usize)
     }
 
-    /// Its address, or its name when it has none.
+    /// The address, or the id without one.
     pub fn address(&self, page: u32) -> &str {
         match self.url(page) {
             "" => self.id(page),
@@ -177,22 +176,21 @@ impl Pages {
         }
     }
 
-    /// What exact copies share; `None` for a page that has no copies, whatever it says.
+    /// What exact copies share; `None` for a page that matches nothing.
     pub fn content(&self, page: u32) -> Option<ContentHash> {
         (!self.status(page).stays()).then(|| self.contents[page as usize])
     }
 
-    /// How far it can be compared.
     pub fn status(&self, page: u32) -> Status {
         self.statuses[page as usize]
     }
 
-    /// The 64 bits; meaningless unless it is [`Status::Comparable`].
+    /// Meaningless unless the page is [`Status::Comparable`].
     pub fn fingerprint(&self, page: u32) -> Fingerprint {
         self.fingerprints[page as usize]
     }
 
-    /// The sketch; meaningless unless it is [`Status::Comparable`].
+    /// Meaningless unless the page is [`Status::Comparable`].
     pub fn sketch(&self, page: u32) -> &Sketch {
         &self.sketches[page as usize]
     }
@@ -203,63 +201,63 @@ impl Pages {
         self.shorts.get(page as usize).filter(|it| it.to_bytes() != NO_SHORT)
     }
 
-    /// What it is compared by; meaningless unless it is [`Status::Comparable`]. Equal texts are found
-    /// before.
+    /// What similarity is computed from; meaningless unless the page is [`Status::Comparable`].
+    /// Does not cover exact copies, which are found first.
     #[inline]
     pub(crate) fn evidence(&self, page: u32) -> Evidence<'_> {
         Evidence::differing(self.fingerprint(page), self.sketch(page))
     }
 
-    /// What each page says beyond the frame of its host, by position; or nothing.
+    /// Sets the own text of each page, by position; empty if no host has a frame.
     pub(crate) fn set_owns(&mut self, owns: Vec<Own>) {
         self.owns = owns;
     }
 
-    /// What it says beyond the frame of its host, where that is known.
+    /// The own text of a page; `None` if its host has no frame.
     pub(crate) fn own(&self, page: u32) -> Option<&Own> {
         self.owns.get(page as usize).filter(|own| own.host != 0)
     }
 
-    /// Are both pages of one host with a frame, and does each say something else beyond it?
+    /// Whether both pages are of one host with a frame and have different own texts.
     #[inline]
     pub(crate) fn own_texts_differ(&self, a: u32, b: u32) -> bool {
         self.own(a).zip(self.own(b)).is_some_and(|(a, b)| a.differs_from(b))
     }
 
-    /// Are fingerprint and sketches those of its own text?
+    /// Whether fingerprint and sketches are those of the own text.
     #[inline]
     pub(crate) fn is_alone(&self, page: u32) -> bool {
         self.alone.get(page as usize).copied().unwrap_or(false)
     }
 
-    /// The estimated share of the smaller own text that is in the other, for pages of one host with a frame.
+    /// Estimated share of the smaller own text that the other contains; `None` unless both are of
+    /// one host with a frame.
     pub(crate) fn own_shared(&self, a: u32, b: u32) -> Option<f32> {
         let (a, b) = self.own(a).zip(self.own(b)).filter(|(a, b)| a.host == b.host)?;
         a.text.shared(&b.text)
     }
 
-    /// The key of its own text's bucket in a pass; 0 where the whole page decides.
+    /// Bucket key of the own text in a pass; 0 without a frame.
     pub(crate) fn own_bucket(&self, page: u32, pass: usize) -> u64 {
         self.own(page).map_or(0, |own| own.bucket(pass))
     }
 
-    /// With whom it may be compared.
     pub fn scope(&self, page: u32) -> ScopeKey {
         self.scopes.get(page as usize).copied().unwrap_or(ScopeKey::ALL)
     }
 
-    /// Words of text.
+    /// Number of words of text.
     pub fn words(&self, page: u32) -> u32 {
         self.words[page as usize]
     }
 
-    /// The pages that name a canonical address, with that address.
+    /// Pages that name a canonical URL, with that URL.
     pub fn canonicals(&self) -> impl Iterator<Item = (u32, &str)> {
         self.canonicals.iter().map(|(page, canonical)| (*page, &**canonical))
     }
 
-    /// What the winner rules look at. Whether others name the page as canonical is not known
-    /// here.
+    /// The facts that winner rules compare, except whether another page names this one as
+    /// canonical.
     pub fn facts(&self, page: u32) -> PageFacts<'_> {
         let (score, fetched) = (self.scores[page as usize], self.fetched[page as usize]);
         PageFacts {
@@ -275,7 +273,7 @@ impl Pages {
         }
     }
 
-    /// The page as it came in.
+    /// The page as it was added.
     pub fn get(&self, page: u32) -> NewPage {
         let (score, fetched) = (self.scores[page as usize], self.fetched[page as usize]);
         NewPage {
@@ -295,7 +293,7 @@ impl Pages {
         }
     }
 
-    /// What all of this takes up in memory.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.ids.bytes()
             + self.urls.bytes()

@@ -1,7 +1,7 @@
-//! Records that are not documents: why, and where they are.
+//! Records that are not documents: their reasons and places.
 //!
-//! Every record of the inputs is a document, which is kept or removed, or is passed over: the counts of
-//! [`Summary`](crate::Summary) add up to the records that were read.
+//! Every input record is a kept document, a removed document or passed over; the counts of
+//! [`Summary`](crate::Summary) add up to the records read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,43 +13,43 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassedOver {
-    /// Its page or text is null.
+    /// The page or text is null.
     NullText,
-    /// A line of a JSONL or text file with nothing on it.
+    /// A blank line of a JSONL or text file.
     BlankLine,
-    /// A record about records: warcinfo, request, metadata, the head of an ARC file.
+    /// A record about other records: warcinfo, request, metadata, the head of an ARC file.
     NotAPage,
-    /// A response without a document: its status says that there is none.
+    /// A response whose status says that there is no document.
     HttpStatus,
-    /// A response that names another address.
+    /// A response that redirects to another address.
     Redirect,
-    /// A record that says that another has the content.
+    /// A record that refers to an earlier one with the same content.
     Revisit,
-    /// A later piece of a segmented record.
+    /// A continuation of a segmented record.
     Continuation,
-    /// It cannot be read, and damaged records were to be skipped.
+    /// Unreadable, and the options skip damaged records.
     Damaged,
 }
 
-/// How many records were passed over for which reason.
+/// Number of records passed over, by reason.
 pub type PassedCounts = BTreeMap<PassedOver, u64>;
 
 /// A record that was passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassedRecord<'a> {
     pub(crate) why: PassedOver,
-    /// The reason with what is known about this record.
+    /// The reason, with details of this record.
     pub(crate) reason: Cow<'static, str>,
-    /// Its id or address, where it states one.
+    /// Id or address, if the record has one.
     pub(crate) name: Option<Cow<'a, str>>,
-    /// The file; of a damaged record the name of it.
+    /// The file; of a damaged record its name.
     pub(crate) file: Result<FileId, String>,
-    /// Which line, row or record of the file, from 1; `None` where damage hides it.
+    /// Line, row or record of the file, from 1; `None` if damage hides it.
     pub(crate) record: Option<u64>,
 }
 
 impl PassedOver {
-    /// All of them, in the order in which they are counted.
+    /// All reasons in the order of reports.
     pub const ALL: [Self; 8] = [
         Self::NullText,
         Self::BlankLine,
@@ -61,7 +61,7 @@ impl PassedOver {
         Self::Damaged,
     ];
 
-    /// As files call it.
+    /// The name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NullText => "null_text",
@@ -75,7 +75,7 @@ impl PassedOver {
         }
     }
 
-    /// As people read it.
+    /// The name for people.
     pub const fn label(self) -> &'static str {
         match self {
             Self::NullText => "null text",
@@ -98,7 +98,7 @@ pub fn passed_line(counts: &PassedCounts) -> String {
     counts.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong, without the file, which has a column of its own.
+/// The message without the file, which has its own column.
 fn without_place(error: &hapax_corpus::Error) -> String {
     let text = error.to_string();
     let path = error.path().unwrap_or_default();
@@ -106,7 +106,6 @@ fn without_place(error: &hapax_corpus::Error) -> String {
 }
 
 impl<'a> PassedRecord<'a> {
-    /// `None` for a document.
     pub(crate) fn of(entry: &Entry<'a>) -> Option<Self> {
         Some(match entry {
             Entry::Document(_) => return None,
@@ -147,7 +146,7 @@ impl<'a> PassedRecord<'a> {
         })
     }
 
-    /// Without a tie to the entry.
+    /// Copies what was borrowed from the entry.
     pub(crate) fn into_owned(self) -> PassedRecord<'static> {
         let Self { why, reason, name, file, record } = self;
         let name = name.map(|name| Cow::Owned(name.into_owned()));
@@ -163,14 +162,14 @@ impl<'a> PassedRecord<'a> {
                 (PassedOver::Revisit, place, format!("revisit of {to}"))
             }
         };
-        // Which of both, one record does not know.
+        // One record cannot tell which of the two applies.
         let reason = format!("{what}: no document is there, or this address already has one");
         let name = Some(Cow::Owned(fact.addresses().0.to_owned()));
         let (file, record) = (Ok(place.file), Some(place.number));
         Self { why, reason: reason.into(), name, file, record }
     }
 
-    /// What it is called in a table, when its file is called so: its name, or file and number.
+    /// The name in a table, given the name of its file: its own name, or file and number.
     pub(crate) fn called(&self, file: &str) -> Cow<'_, str> {
         match (&self.name, self.record) {
             (Some(name), _) => Cow::Borrowed(name),

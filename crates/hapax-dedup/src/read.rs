@@ -1,7 +1,7 @@
-//! The first reading: every document becomes a line of [`Pages`].
+//! The first reading: turns every document into a row of [`Pages`].
 //!
-//! Threads decode, extract and fingerprint batches; the results are taken in the order of the
-//! corpus, so nothing depends on how many threads there are. A thread holds one batch.
+//! Threads decode, extract and fingerprint batches; results are taken in corpus order, so nothing depends on
+//! the number of threads. Each thread holds one batch.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -27,37 +27,36 @@ use crate::watch::Watch;
 #[derive(Debug, Default)]
 pub struct Corpus {
     pub pages: Pages,
-    /// What archives say about addresses.
+    /// Redirects and revisits.
     pub facts: Vec<Fact>,
-    /// What was counted on the way.
     pub counts: ReadCounts,
     /// The frames of the hosts with most pages.
     pub frames: Vec<HostFrame>,
-    /// Hosts whose frame was learned.
+    /// Hosts with a learned frame.
     pub framed_hosts: u64,
-    /// Pieces of the pages, until the frames are learned.
+    /// Collects pieces of pages until the frames are learned.
     gathering: Option<Gathering>,
     /// Part, index and first document of every batch, in order.
     batches: Vec<(u64, u64, u32)>,
 }
 
-/// What was read, and what was passed over.
+/// Counts of documents and passed-over records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Bytes of all documents' bodies.
+    /// Total size of document bodies in bytes.
     pub body_bytes: u64,
-    /// Records that are not documents.
+    /// Records that are not documents, by reason.
     pub passed_over: PassedCounts,
     /// Documents from WARC and ARC files.
     pub archived: u64,
     /// Documents from tables.
     pub rows: u64,
-    /// Documents that hide more text than they show.
+    /// Documents with more hidden than visible text.
     pub hides_most: u64,
 }
 
 impl ReadCounts {
-    /// Counts a document that was just signed.
+    /// Counts a document that `signer` has just signed.
     pub(crate) fn add(&mut self, document: &Document<'_>, signer: &Signer) {
         self.body_bytes += document.body.content.as_bytes().len() as u64;
         self.hides_most += u64::from(signer.hides_most());
@@ -70,7 +69,7 @@ impl ReadCounts {
 }
 
 impl Corpus {
-    /// The positions of a batch's documents: from the first to before the second.
+    /// The documents of a batch, as first position and end (exclusive).
     pub(crate) fn documents_of(&self, part: usize, index: usize) -> (u32, u32) {
         let end = |at: usize| self.batches.get(at).map_or(self.pages.len() as u32, |it| it.2);
         let key = (part as u64, index as u64);
@@ -81,8 +80,7 @@ impl Corpus {
     }
 }
 
-/// Reads all of a source. What a checkpoint has is not worked on again, and what is new is added
-/// to it.
+/// Reads a source. Takes batches in the checkpoint from there, and appends new ones to it.
 pub(crate) fn read(
     source: &Source,
     names: &StreamName,
@@ -123,8 +121,8 @@ pub(crate) fn read(
         if watch.stopped() {
             return Err(Error::Stopped);
         }
-        // Better now than after hours.
-        options.memory_beside(&corpus.pages).map(drop)
+        // Fail now rather than after hours of reading.
+        options.join_memory(&corpus.pages).map(drop)
     })?;
     if taken_over < done.len() {
         let why = format!("{taken_over} of the {} batches it read are there", done.len());
@@ -134,8 +132,8 @@ pub(crate) fn read(
     Ok(corpus)
 }
 
-/// Signs the batches of a source, those that are `done` aside, and hands them over in order; with [`Signed::block`] if
-/// they are to be `stored`.
+/// Signs the batches of a source, except those that are `done`, and hands them over in order; with
+/// [`Signed::block`] if they are to be `stored`.
 pub(crate) fn sign_batches(
     (source, names): (&Source, &StreamName),
     options: &Options,
@@ -165,7 +163,7 @@ pub(crate) fn sign_batches(
 }
 
 impl Corpus {
-    /// To be filled batch by batch.
+    /// An empty corpus to add batches to.
     pub(crate) fn gathering(options: &Options, scratch: &Path) -> Self {
         let gathering =
             (options.frames == Frames::On).then(|| Gathering::new(scratch, least_pages));
@@ -206,15 +204,15 @@ impl Corpus {
     }
 }
 
-/// What was made of a batch.
+/// A signed batch.
 pub(crate) struct Signed {
     pub(crate) batch: SignatureBatch,
     pub(crate) records: BatchRecords,
-    /// The batch as a file has it, if it is to be stored.
+    /// The encoded batch, if it is to be stored.
     pub(crate) block: Option<Block>,
 }
 
-/// A batch after all the work on it.
+/// A batch after decoding and signing.
 pub(crate) struct Decoded {
     batch: SignatureBatch,
     records: BatchRecords,
@@ -222,7 +220,7 @@ pub(crate) struct Decoded {
     bad: Vec<hapax_corpus::Error>,
     stopped: Option<hapax_corpus::Error>,
     input_bytes: u64,
-    /// It was in the checkpoint, or does not fit what was.
+    /// `true` if the batch was in the checkpoint; an error if it does not fit the checkpoint.
     again: Result<bool, Error>,
 }
 
@@ -241,7 +239,7 @@ impl Default for Decoded {
 }
 
 impl Decoded {
-    /// The batch, unless it was in the checkpoint. Says what was skipped and how far the job is.
+    /// The batch, or `None` if it was in the checkpoint. Reports skipped records and progress.
     pub(crate) fn checked(self, watch: &mut dyn Watch) -> Result<Option<Signed>, Error> {
         for bad in &self.bad {
             watch.skipped(bad);

@@ -1,6 +1,7 @@
-//! From the name of a recipe, or the file it is in, to a fingerprinter.
+//! Loads a recipe by name or from a file and makes a fingerprinter.
 //!
-//! What ends in `.toml` or has a path separator is a file, everything else the name of a built-in recipe.
+//! A value that ends in `.toml` or has a path separator is a file, everything else the name of a built-in
+//! recipe.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,31 +11,30 @@ use hapax::features::Frequencies;
 use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError};
 use hapax::page::Extent;
 
-/// A recipe file is a few lines.
+/// Limit for a recipe file, which has a few lines.
 const MAX_RECIPE_BYTES: u64 = 1 << 20;
-/// A table of the greatest width with every counter at its longest.
+/// Size of a frequency table of the maximum width with the longest counters.
 const MAX_TABLE_BYTES: u64 = 5 << 30;
 
-/// Why a recipe cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("cannot read {}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// `path` is the file at fault; `None` where only a name was given.
+    /// `path` is the file at fault; `None` for a recipe given by name.
     #[error("{source}")]
     Recipe { path: Option<PathBuf>, source: RecipeError },
 }
 
-/// Is this a file rather than a name?
+/// Whether this value is a file rather than a name.
 pub fn is_file(given: &str) -> bool {
     given.ends_with(".toml") || given.contains(std::path::is_separator)
 }
 
-/// The recipe of this name or in this file.
+/// Loads the recipe of this name or from this file.
 ///
 /// # Errors
 ///
-/// There is none of this name, or the file cannot be used.
+/// No recipe has this name, or the file is unreadable or invalid.
 pub fn named(given: &str) -> Result<Recipe, LoadError> {
     if !is_file(given) {
         return Recipe::built_in(given).map_err(|source| LoadError::Recipe { path: None, source });
@@ -46,12 +46,12 @@ pub fn named(given: &str) -> Result<Recipe, LoadError> {
         .map_err(|source| LoadError::Recipe { path: Some(path.to_owned()), source })
 }
 
-/// A recipe made ready, with its table of frequencies; with `main_content`, its variant that looks at the
-/// main content only.
+/// Makes a fingerprinter from a recipe and its frequency table; with `main_content`, from its
+/// variant for the main content only.
 ///
 /// # Errors
 ///
-/// A file cannot be used, or the recipe and the table do not go together.
+/// A file is unusable, or the table does not fit the recipe.
 pub fn fingerprinter(
     recipe: &str,
     frequencies: Option<&Path>,

@@ -1,7 +1,7 @@
-//! From a document to what is remembered of it.
+//! Turns a document into its signature and facts.
 //!
-//! HTML and text are signed by the recipe. What is neither, an image or a
-//! PDF in an archive, is known by its bytes alone.
+//! HTML and text are signed by the recipe. Other content, such as an image or a PDF in an archive, is
+//! identified by its bytes alone.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,22 +17,22 @@ use crate::frames::HostFrames;
 use crate::options::{Frames, Options};
 use crate::pages::{NewPage, Status};
 
-/// Makes signatures; one for each thread.
+/// Makes signatures; one per thread.
 pub(crate) struct Signer {
     fingerprinter: Fingerprinter,
     scope: Scope,
-    /// Primary subtags; empty for all.
+    /// Primary subtags; empty for all languages.
     languages: Vec<String>,
     hides_most: bool,
-    /// Of the page that was signed last; none if frames are off.
+    /// Pieces of the last signed page; `None` if frames are off.
     pieces: Option<Vec<Piece>>,
     cutter: PieceCutter,
-    /// Where own texts alone decide.
+    /// The frames of all hosts, if own texts alone decide.
     frames: Option<Arc<HostFrames>>,
 }
 
 impl Signer {
-    /// With the frames of all hosts, own texts are signed.
+    /// With `all` frames given, signs own texts.
     pub(crate) fn new(options: &Options, all: Option<Arc<HostFrames>>) -> Self {
         let Options { fingerprinter, scope, languages, frames, .. } = options;
         Self {
@@ -46,12 +46,12 @@ impl Signer {
         }
     }
 
-    /// Whether the page that was signed last hides more text than it shows.
+    /// Whether the last signed page has more hidden than visible text.
     pub(crate) fn hides_most(&self) -> bool {
         self.hides_most
     }
 
-    /// The pieces of the page that was signed last; none if frames are off.
+    /// Pieces of the last signed page; `None` if frames are off.
     pub(crate) fn pieces(&self) -> Option<&[Piece]> {
         self.pieces.as_deref()
     }
@@ -113,11 +113,11 @@ impl Signer {
     }
 }
 
-/// A document of a corpus, as the engine takes it.
+/// Wraps a corpus document for the engine.
 ///
 /// # Errors
 ///
-/// It is neither HTML nor text.
+/// The document is neither HTML nor text.
 pub fn known<'d>(document: &'d Document<'_>) -> Result<Known<'d>, PageError> {
     let stated = document.content_type.as_deref();
     let (body, assumed) = match (&document.body.content, document.body.kind) {
@@ -140,11 +140,11 @@ pub fn known<'d>(document: &'d Document<'_>) -> Result<Known<'d>, PageError> {
     })
 }
 
-/// The signature of a document of a corpus.
+/// The signature of a corpus document.
 ///
 /// # Errors
 ///
-/// It is neither HTML nor text.
+/// The document is neither HTML nor text.
 pub fn sign<'f>(
     fingerprinter: &'f mut Fingerprinter,
     document: &Document<'_>,
@@ -167,7 +167,7 @@ fn fill(page: &mut NewPage, signature: &Signature, empty: bool) {
     }
 }
 
-/// A hash that no text has: bytes are not compared with texts.
+/// A hash that no text has, because bytes must not match texts.
 pub(crate) fn hash_of_bytes(bytes: &[u8]) -> ContentHash {
     let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: bytes that are no text");
     hasher.update(bytes);

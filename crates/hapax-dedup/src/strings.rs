@@ -1,7 +1,7 @@
-//! Many short strings in one allocation.
+//! Stores many short strings in one allocation.
 //!
-//! A corpus has an id and an address for every page. As separate strings each would cost a
-//! pointer, a length, a capacity and an allocation; here each costs its bytes and 8 more.
+//! A corpus has an id and an address per page. As separate strings each would cost a pointer, a length, a
+//! capacity and an allocation; here each costs its bytes and 8 more.
 
 /// Strings by position, in the order they were pushed.
 #[derive(Clone, Debug, Default)]
@@ -18,13 +18,13 @@ impl Strings {
 
     /// # Panics
     ///
-    /// When there are not so many.
+    /// `position` is out of bounds.
     pub(crate) fn get(&self, position: usize) -> &str {
         let start = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start as usize..self.ends[position] as usize]
     }
 
-    /// What they take up.
+    /// Bytes of memory in use.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len() + size_of_val(&self.ends[..])
     }

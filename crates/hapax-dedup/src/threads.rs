@@ -1,7 +1,7 @@
-//! The threads that joins run on, and how their caller stops them.
+//! The threads that joins run on, and how a caller stops them.
 //!
-//! A join asks nobody whether to go on; after a request to stop, its next task unwinds, and
-//! [`Threads::run`] makes an error of that.
+//! A join does not poll for stop requests. After [`Stop::set`], its next task unwinds, and [`Threads::run`]
+//! turns that into [`Error::Stopped`].
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,14 +13,14 @@ use rayon::prelude::*;
 
 use crate::error::Error;
 
-/// So many threads, kept as long as the value lives.
+/// A pool of threads that lives as long as this value.
 #[derive(Debug)]
 pub struct Threads {
     pool: rayon::ThreadPool,
     stop: Stop,
 }
 
-/// Says to whoever holds a clone that no more is wanted.
+/// A stop request, shared by its clones.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -34,11 +34,11 @@ impl Stop {
     }
 }
 
-/// What a task unwinds with.
-struct Unwanted;
+/// The payload of the unwinding task.
+struct StopRequested;
 
 impl Threads {
-    /// Starts them.
+    /// Starts the threads.
     pub fn new(count: NonZero<usize>) -> Result<Self, Error> {
         let threads = count.get();
         rayon::ThreadPoolBuilder::new()
@@ -48,25 +48,25 @@ impl Threads {
             .map_err(|error| Error::Threads { threads, reason: error.to_string() })
     }
 
-    /// Whose tasks end when `stop` is set.
+    /// Sets the stop request that ends tasks on these threads.
     #[must_use]
     pub fn until(self, stop: &Stop) -> Self {
         Self { stop: stop.clone(), ..self }
     }
 
-    /// Does work that uses these threads, on one of them: what sorts in parallel does so on these.
+    /// Runs `work` on this pool; parallel sorting inside uses the same threads.
     ///
     /// # Errors
     ///
-    /// That of the work, or [`Error::Stopped`].
+    /// The error of `work`, or [`Error::Stopped`].
     pub fn run<T: Send>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
-        // What was half done is dropped.
+        // Everything that `work` owned is dropped by the unwinding.
         let done = catch_unwind(AssertUnwindSafe(|| self.pool.install(|| work(self))));
         done.unwrap_or_else(|cause| {
-            if cause.is::<Unwanted>() { Err(Error::Stopped) } else { resume_unwind(cause) }
+            if cause.is::<StopRequested>() { Err(Error::Stopped) } else { resume_unwind(cause) }
         })
     }
 }
@@ -75,7 +75,7 @@ impl Executor for Threads {
     fn for_each(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         let work = |task| {
             if self.stop.is_set() {
-                resume_unwind(Box::new(Unwanted));
+                resume_unwind(Box::new(StopRequested));
             }
             work(task);
         };
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_end_when_no_more_is_wanted_and_other_panics_go_on() {
+    fn tasks_end_after_a_stop_request_and_other_panics_propagate() {
         let stop = Stop::default();
         let threads = Threads::new(NonZero::new(2).unwrap()).unwrap().until(&stop);
         let double = |threads: &Threads| {

@@ -7,11 +7,11 @@ use crate::decide::Decision;
 /// The steps of a job, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Documents are read and fingerprinted.
+    /// Reads and fingerprints documents.
     Reading,
-    /// Pairs are searched and confirmed, groups made and winners chosen.
+    /// Finds and confirms pairs, makes groups and chooses winners.
     Deciding,
-    /// Kept documents, tables and the report are written.
+    /// Writes kept documents, tables and the report.
     Writing,
 }
 
@@ -22,39 +22,39 @@ pub trait Watch {
         let _ = stage;
     }
 
-    /// The inputs that are read from now on: how many files or objects, and how many bytes they have; `None` where one
-    /// is a stream.
+    /// The inputs of the following reading: number of files or objects, and their total size in
+    /// bytes; `None` if one is a stream.
     fn inputs(&mut self, files: u64, bytes: Option<u64>) {
         let _ = (files, bytes);
     }
 
-    /// So many files or objects from the first on have been read to their end.
+    /// The first `files` files or objects have been read completely.
     fn files_done(&mut self, files: u64) {
         let _ = files;
     }
 
-    /// So many documents, and bytes of input files, more have been read (or, when writing, read
+    /// This many more documents, and bytes of input files, have been read (or, while writing, read
     /// again).
     fn progress(&mut self, documents: u64, input_bytes: u64) {
         let _ = (documents, input_bytes);
     }
 
-    /// So many documents were taken over from an interrupted job.
+    /// This many documents were loaded from the checkpoint of an interrupted job.
     fn resumed(&mut self, documents: u64) {
         let _ = documents;
     }
 
-    /// Does the caller want no more? Asked after every progress.
+    /// Whether the caller wants to stop. Polled after every progress call.
     fn stopped(&self) -> bool {
         false
     }
 
-    /// What becomes of every document, before anything is written.
+    /// The decision, before anything is written.
     fn decided(&mut self, decision: &Decision<'_>) {
         let _ = decision;
     }
 
-    /// Something damaged was passed.
+    /// A damaged record was skipped.
     fn skipped(&mut self, why: &Error) {
         let _ = why;
     }

@@ -1,12 +1,12 @@
-//! Measures every quality figure on real sets with the defaults, from one command.
+//! Measures every quality figure on real sets with the default settings, in one command.
 //!
 //! ```console
 //! $ cargo run --release -p hapax-eval --example suite -- --data DIR [--groups DIR] [--json FILE]
 //! ```
 //!
-//! `DIR/SET/` holds `docs.jsonl.zst`, `refpairs.tsv.zst` (all pairs with exact similarity) and `pairs.tsv.zst`
-//! (labels). Missing sets are named and skipped. `--groups` holds other programs' answers, `SET-NAME.tsv` of id and
-//! group (`experiments/quality/minhash.py` makes them).
+//! `DIR/SET/` contains `docs.jsonl.zst`, `refpairs.tsv.zst` (all pairs with exact similarity) and `pairs.tsv.zst`
+//! (labels). Missing sets are reported and skipped. `--groups` names a folder of other programs' answers,
+//! `SET-NAME.tsv` with id and group (`experiments/quality/minhash.py` makes them).
 
 #![allow(
     clippy::print_stdout,
@@ -77,7 +77,7 @@ impl Suite {
         self.rows.push((set.to_owned(), bar.to_owned(), measured.to_string(), met));
     }
 
-    /// The inputs of a set, and one of its tables.
+    /// The inputs of a set and the path of one of its tables; `None` if the set is missing.
     fn files(&self, set: &str, table: &str) -> Option<(Vec<String>, PathBuf)> {
         let folder = self.data.join(set);
         let (documents, truth) = (folder.join("docs.jsonl.zst"), folder.join(table));
@@ -98,7 +98,7 @@ impl Suite {
     }
 
     fn keep(&mut self, name: String, mut report: Report) -> Result<()> {
-        // Curves are large and pages' names are not ours to print.
+        // Curves are large, and names of pages may not be published.
         for run in &mut report.runs {
             run.curves.clear();
             run.worst.clear();
@@ -110,14 +110,15 @@ impl Suite {
         Ok(())
     }
 
-    /// Exact similarities: are all alike found, and is all that is removed alike?
+    /// Truth is exact similarity: checks that all similar pairs are found and that removed pairs
+    /// are similar.
     fn graded(&mut self, set: &str) -> Result<()> {
         let Some(mut evaluation) =
             self.evaluation(set, "refpairs.tsv.zst", Recipe::built_in("web-2")?)?
         else {
             return Ok(());
         };
-        // The second is SimHash alone at 3 bits: no confirmation.
+        // The second is SimHash alone at 3 bits, without confirmation by sketches.
         let least = MinSimilarity::new(0.0).context("0 is a similarity")?;
         let three = MaxDistance::new(3).context("3 is a distance")?;
         evaluation.within.push(three);
@@ -165,7 +166,7 @@ impl Suite {
         found
     }
 
-    /// Labels that do not come from text.
+    /// Truth is labels that do not come from text.
     fn labelled(&mut self, set: &str, precision: f64, recall: Option<f64>) -> Result<()> {
         let Some(mut evaluation) =
             self.evaluation(set, "pairs.tsv.zst", Recipe::built_in("web-2")?)?
@@ -186,8 +187,8 @@ impl Suite {
         self.keep(format!("{set} labelled"), report)
     }
 
-    /// The same article in another frame, by its main content. The bar is for groups by the defaults; what
-    /// pairs alone could reach at their best similarity is printed next to it.
+    /// The same article on other sites, by main content. The bar is for groups with the default
+    /// settings; the best that pairs alone could reach at any similarity is printed next to it.
     fn syndication(&mut self) -> Result<()> {
         let set = "syndication";
         let mut recipe = Recipe::built_in("web-2")?;
@@ -234,7 +235,7 @@ impl Suite {
         self.keep("syndication by own texts".to_owned(), report)
     }
 
-    /// Similarity in percent against texts that change in steps.
+    /// Estimated and exact similarity of texts that change step by step.
     fn steps(&mut self) -> Result<()> {
         let mut by = Fingerprinter::new(Recipe::built_in("web-2")?, None)?;
         for set in ["debdocs", "web-uci"] {
@@ -256,7 +257,7 @@ impl Suite {
     }
 }
 
-/// Texts of documents taken evenly from a set.
+/// Texts of documents sampled evenly from a set.
 fn some_texts(inputs: &[String], most: usize) -> Result<Vec<String>> {
     let mut extractor = Extractor::new(ExtractOptions::default());
     let source = Source::open(inputs, ReadOptions::default())?;

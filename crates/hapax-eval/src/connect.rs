@@ -1,6 +1,6 @@
-//! Which of n things are connected.
+//! Disjoint sets (union-find) of the numbers below n.
 
-/// Disjoint sets of the numbers below n; each is known by its smallest member.
+/// Disjoint sets of the numbers below n; each is identified by its smallest member.
 #[derive(Clone, Debug)]
 pub(crate) struct Sets(Vec<u32>);
 
@@ -17,7 +17,7 @@ impl Sets {
         x
     }
 
-    /// Makes one set of two.
+    /// Merges the sets of two numbers.
     pub(crate) fn connect(&mut self, a: u32, b: u32) {
         let (a, b) = (self.shortened(a), self.shortened(b));
         let (low, high) = (a.min(b), a.max(b));
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_are_known_by_their_smallest_member() {
+    fn sets_are_identified_by_their_smallest_member() {
         let mut sets = Sets::new(6);
         sets.connect(5, 3);
         sets.connect(3, 4);

@@ -1,8 +1,8 @@
-//! What would other bounds have said? Precision and recall for every distance and similarity.
+//! Precision and recall that other bounds would have had, for every distance and similarity.
 //!
-//! Works on pairs that are known, without grouping: a pair counts as found when the texts are equal, or the
-//! fingerprints are within the bound and the sketches alike enough, which is what the job asks of a
-//! pair. What grouping then adds or takes is the difference to the scores of groups.
+//! Works on known pairs, without grouping: a pair counts as found if the texts are equal, or if the fingerprints are
+//! within the distance and the sketches at least as similar as the bound, like the job's check of a pair. The
+//! difference to the scores of groups is the effect of grouping.
 
 use hapax_dedup::{Pages, Status};
 use serde::Serialize;
@@ -10,23 +10,22 @@ use serde::Serialize;
 use crate::metrics::counts::Counts;
 use crate::truth::known::KnownPair;
 
-/// Distances that have a curve each; the last is no bound at all.
+/// Distances with a curve each; 64 means no bound.
 pub const BOUNDS: [u8; 6] = [3, 4, 6, 8, 10, 64];
 
-/// What fingerprints and sketches say about a pair.
+/// Distance and similarity of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     pub exact: bool,
-    /// Both can be comparable by their text.
+    /// Whether both have enough text to be compared.
     pub comparable: bool,
-    /// Bits between the fingerprints.
+    /// Distance of the fingerprints in bits.
     pub distance: u8,
-    /// Estimated from the sketches.
+    /// From 0 to 1, estimated from the sketches.
     pub similarity: f32,
 }
 
 impl Measured {
-    /// Measures a pair.
     pub fn of(pages: &Pages, a: u32, b: u32) -> Self {
         let exact = pages.content(a).is_some() && pages.content(a) == pages.content(b);
         let comparable = [a, b].iter().all(|&it| pages.status(it) == Status::Comparable);
@@ -46,35 +45,34 @@ impl Measured {
         }
     }
 
-    /// Would these bounds take it for a duplicate?
+    /// Whether the pair is a duplicate with these bounds.
     pub fn within(&self, distance: u8, similarity: f32) -> bool {
         self.exact || self.comparable && self.distance <= distance && self.similarity >= similarity
     }
 }
 
-/// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// At least so similar.
+    /// Minimum similarity, from 0 to 1.
     pub similarity: f32,
-    /// Of pairs within both bounds, those that are duplicates; `None` where no pair is known that is not.
+    /// Share of duplicates among the pairs within both bounds; `None` without known non-duplicates.
     pub precision: Option<f64>,
-    /// Of duplicates, those within both bounds.
+    /// Share of the duplicates that are within both bounds.
     pub recall: f64,
-    /// The harmonic mean, `None` as for precision.
+    /// `None` if precision is.
     pub f1: Option<f64>,
 }
 
-/// Precision and recall within one distance, by similarity.
+/// Precision and recall within one distance, for rising similarity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// Bits that may differ; 64 is no bound.
+    /// Maximum distance in bits; 64 means no bound.
     pub within: u8,
-    /// From any similarity to all.
+    /// By similarity, from 0 to 1 in steps of 0.02.
     pub points: Vec<Point>,
 }
 
-/// The curves of known pairs; none unless there are duplicates among them.
+/// The curves of known pairs; empty without duplicates among them.
 pub fn curves(pairs: &[KnownPair], measured: &[Measured]) -> Vec<Curve> {
     if !pairs.iter().any(|pair| pair.duplicate == Some(true)) {
         return Vec::new();
@@ -96,16 +94,16 @@ pub fn curves(pairs: &[KnownPair], measured: &[Measured]) -> Vec<Curve> {
         .collect()
 }
 
-/// How many duplicates, and how many others, are so many bits apart.
+/// Number of duplicates and of other pairs at each distance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Distances {
-    /// By distance, from 0 to 64.
+    /// Indexed by distance, from 0 to 64.
     pub duplicates: Vec<u64>,
-    /// By distance, from 0 to 64.
+    /// Indexed by distance, from 0 to 64.
     pub others: Vec<u64>,
 }
 
-/// Distances of known pairs that can be comparable.
+/// Distances of the known pairs that have enough text to be compared.
 pub fn distances(pairs: &[KnownPair], measured: &[Measured]) -> Distances {
     let mut found = Distances { duplicates: vec![0; 65], others: vec![0; 65] };
     for (pair, measured) in pairs.iter().zip(measured).filter(|(_, it)| it.comparable) {
@@ -118,21 +116,21 @@ pub fn distances(pairs: &[KnownPair], measured: &[Measured]) -> Distances {
     found
 }
 
-/// Pairs of a range of exact similarity, and how many of them ended in one group.
+/// Known pairs in a range of exact similarity, and how many of them are in one group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rung {
-    /// From this similarity up.
+    /// Lower end of the range, inclusive; a range is 0.05 wide.
     pub from: f32,
     pub pairs: u64,
-    /// Of these, duplicates by label that ended in one group.
+    /// Number of these pairs whose documents ended in one group.
     pub together: u64,
-    /// Mean of estimate minus exact similarity, in points of a hundred.
+    /// Mean of estimated minus exact similarity, in percentage points.
     pub bias: f64,
-    /// Mean of its size.
+    /// Mean absolute difference, in percentage points.
     pub error: f64,
 }
 
-/// Twenty rungs of known duplicates (of all pairs, if they are graded) by exact similarity.
+/// Up to 21 rungs of the `wanted` pairs by exact similarity; rungs without pairs are left out.
 pub fn ladder(
     pairs: &[KnownPair],
     measured: &[Measured],

@@ -1,5 +1,3 @@
-//! Why an evaluation could not be made.
-
 use std::io;
 
 /// Why an evaluation could not be made.
@@ -12,25 +10,23 @@ pub enum Error {
     /// The documents could not be read again, or the truth could not be unpacked.
     #[error(transparent)]
     Corpus(#[from] hapax_corpus::Error),
-    /// The operating system said no.
     #[error("cannot {what} {path}")]
     Io {
         what: &'static str,
-        /// With which file.
+        /// The file.
         path: String,
-        /// What the system answered.
         source: io::Error,
     },
-    /// A line or value that is not what it should be.
+    /// A line or value is invalid.
     #[error("{path}, line {line}: {what}")]
     Bad { path: String, line: u64, what: String },
-    /// The first line does not show which kind of truth it is.
+    /// The first line does not show the kind of truth.
     #[error(
         "{path}: the first line does not say what follows; name it with --truth-kind: pairs (id1 id2 label), \
          graded (id1 id2 jaccard), groups (id group), lists (id duplicates), core2020 or news-copy"
     )]
     Kind { path: String },
-    /// Truth and documents have nothing to do with each other.
+    /// No id of the truth is a document of the corpus.
     #[error(
         "{path}: none of its ids is a document of the corpus; the first is `{first}`, the first document is called `{document}`"
     )]

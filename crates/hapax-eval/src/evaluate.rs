@@ -1,5 +1,5 @@
-//! Runs an evaluation: documents and truth in, a [`Report`] out. The answers are those of the job itself. Every
-//! recipe reads the documents once; every distance and similarity decides anew.
+//! Runs an evaluation: documents and truth in, a [`Report`] out. Predictions come from the job itself. Documents are
+//! read once per recipe; every distance and similarity is a decision of its own.
 //!
 //! ```text
 //!   documents --hapax_dedup::read_corpus--> pages --hapax_dedup::decide--> predictions --+
@@ -28,40 +28,38 @@ use crate::report::{LabelRow, RemovedScores, Report, Run, TruthSummary, WrongPai
 use crate::truth::known::{Known, Meaning, members, some_pairs};
 use crate::truth::{Truth, free};
 
-/// What to evaluate.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// Files, folders, globs.
+    /// Files, folders or globs.
     pub inputs: Vec<String>,
-    /// The truth and what its file is called; `None` for what the crawl itself says.
+    /// The truth and the name of its file; `None` to use labels that the crawl contains.
     pub truth: Option<(Truth, String)>,
-    /// What labels mean.
     pub meaning: Meaning,
-    /// Graded pairs from here up are duplicates.
+    /// Graded pairs with at least this similarity are duplicates.
     pub alike: f64,
-    /// The recipes to compare; the first is the one that errors are shown of.
+    /// The recipes to compare; errors are shown for the first.
     pub recipes: Vec<Fingerprinter>,
-    /// The distances to decide with.
+    /// The maximum distances to compare.
     pub within: Vec<MaxDistance>,
-    /// The similarities to decide with.
+    /// The minimum similarities to compare.
     pub min_similarity: Vec<MinSimilarity>,
-    /// Answers of other programs: a name and a table of groups.
+    /// Predictions of other programs: a name and a table of groups.
     pub others: Vec<(String, PathBuf)>,
-    /// Ask the documents how alike removed pairs really are.
+    /// Whether to compute the exact similarity of removed pairs, which reads the documents again.
     pub exact: bool,
-    /// How many wrong pairs to remember of each kind.
+    /// Number of wrong pairs to keep of each kind.
     pub worst: usize,
-    /// Everything else about reading and deciding.
+    /// All other settings of reading and deciding.
     pub options: Options,
 }
 
-/// Removed pairs beyond this are sampled evenly for the exact similarity.
+/// More removed pairs than this are sampled evenly for the exact similarity.
 const MOST_REMOVED: usize = 50_000;
-/// Member pairs of one group that are measured.
+/// Maximum number of member pairs that are measured per group.
 const MOST_MEMBER_PAIRS: usize = 1_000;
 
 impl Evaluation {
-    /// The defaults of the job, on these documents.
+    /// The defaults of the job.
     pub fn new(inputs: Vec<String>, fingerprinter: Fingerprinter) -> Self {
         let options = Options::new(fingerprinter.clone());
         Self {
@@ -79,18 +77,18 @@ impl Evaluation {
         }
     }
 
-    /// Sets what frames are used for, and the bounds that go with it.
+    /// Sets the use of frames and the bounds that go with it.
     pub fn use_frames(&mut self, frames: Frames) {
         self.options.use_frames(frames);
         let policy = &self.options.policy;
         (self.within, self.min_similarity) = (vec![policy.within], vec![policy.min_similarity]);
     }
 
-    /// Does it.
+    /// Runs the evaluation.
     ///
     /// # Errors
     ///
-    /// Documents or truth cannot be read, or have nothing to do with each other.
+    /// Documents or truth cannot be read, or no id of the truth is a document.
     pub fn run(&self, watch: &mut dyn Watch) -> Result<Report, Error> {
         let mut report = Report { inputs: self.inputs.clone(), ..Report::default() };
         for (number, recipe) in self.recipes.iter().enumerate() {
@@ -126,7 +124,7 @@ impl Evaluation {
             let measured: Vec<Measured> =
                 known.pairs.iter().map(|pair| Measured::of(pages, pair.a, pair.b)).collect();
             for answer in &answers {
-                let judge = Judge { pages, known: &known, measured: &measured, exact: &exact };
+                let judge = Scorer { pages, known: &known, measured: &measured, exact: &exact };
                 let run = judge.run(answer, self.worst);
                 report.runs.push(run);
             }
@@ -168,13 +166,13 @@ impl Evaluation {
     }
 }
 
-/// The label of pairs that no truth speaks of: a document and the one it was removed for.
+/// The label of pairs of a removed document and its representative.
 const REMOVED: &str = "removed";
 
-/// What the job says with these options.
+/// The prediction of the job with these options.
 fn predicted(corpus: &Corpus, options: &Options) -> Result<Prediction, Error> {
     let threads = Threads::new(options.threads)?;
-    // A name that nobody can guess: the place for temporary folders is everybody's.
+    // A name that nobody can guess, because every user can write to the folder for temporary files.
     let scratch = tempfile::tempdir().map_err(|source| Error::Io {
         what: "create a folder in",
         path: std::env::temp_dir().display().to_string(),
@@ -186,7 +184,7 @@ fn predicted(corpus: &Corpus, options: &Options) -> Result<Prediction, Error> {
     Ok(Prediction::of(&decision))
 }
 
-/// Who said what, with which distance and similarity if it was the job.
+/// A prediction with its source, and distance and similarity if that is the job.
 struct Answer {
     name: String,
     settings: Option<(u32, f64)>,
@@ -198,7 +196,7 @@ struct Answer {
 struct Exact(BTreeMap<u32, RunSet>);
 
 impl Exact {
-    /// Reads the documents again and keeps the runs of those that are in a removed pair.
+    /// Reads the documents again and keeps the runs of documents in removed pairs.
     fn of(inputs: &[String], options: &Options, answers: &[Answer]) -> Result<Self, Error> {
         let mut wanted: BTreeMap<u32, RunSet> = BTreeMap::new();
         for answer in answers {
@@ -225,7 +223,7 @@ impl Exact {
         Ok(Self(wanted))
     }
 
-    /// How alike two documents are; `None` for those that say too little.
+    /// Similarity of two documents; `None` if one of them has fewer than [`FEWEST`] runs.
     fn jaccard(&self, a: u32, b: u32) -> Option<f64> {
         let (a, b) = (self.0.get(&a)?, self.0.get(&b)?);
         (a.len() >= FEWEST && b.len() >= FEWEST).then(|| a.jaccard(b))
@@ -236,24 +234,24 @@ fn sampled(removed: &[(u32, u32)]) -> impl Iterator<Item = (u32, u32)> {
     removed.iter().copied().step_by(removed.len().div_ceil(MOST_REMOVED).max(1))
 }
 
-struct Judge<'a> {
+struct Scorer<'a> {
     pages: &'a Pages,
     known: &'a Known,
     measured: &'a [Measured],
     exact: &'a Exact,
 }
 
-impl Judge<'_> {
+impl Scorer<'_> {
     fn run(&self, Answer { name, settings, prediction }: &Answer, worst: usize) -> Run {
         let settings = *settings;
         let (pages, known) = (self.pages, self.known);
         let blocks = self.blocks(prediction);
         let block = |page: u32| blocks[page as usize];
-        let judged = known.pairs.iter().filter_map(|pair| {
+        let scored = known.pairs.iter().filter_map(|pair| {
             let together = prediction.together(pair.a, pair.b);
             pair.duplicate.map(|duplicate| (block(pair.a), duplicate, together))
         });
-        let pairs = (!known.pairs.is_empty()).then(|| PairScores::of(judged));
+        let pairs = (!known.pairs.is_empty()).then(|| PairScores::of(scored));
         let complete = |page: u32| known.graded || known.complete.binary_search(&page).is_ok();
         let groups = known
             .partition
@@ -291,22 +289,22 @@ impl Judge<'_> {
         }
     }
 
-    /// Duplicates of which at most one stays.
+    /// Pairs of duplicates of which at most one document is kept.
     fn resolved(&self, prediction: &Prediction, blocks: &[u32]) -> Score {
-        let mut goes = vec![false; self.pages.len()];
-        prediction.removed.iter().for_each(|(page, _)| goes[*page as usize] = true);
+        let mut removed = vec![false; self.pages.len()];
+        prediction.removed.iter().for_each(|(page, _)| removed[*page as usize] = true);
         let mut sums: BTreeMap<u32, Sums> = BTreeMap::new();
         let mut duplicates = 0;
         for pair in self.known.pairs.iter().filter(|pair| pair.duplicate == Some(true)) {
             duplicates += 1;
             let block = sums.entry(blocks[pair.a as usize]).or_default();
-            block[0] += f64::from(u8::from(goes[pair.a as usize] || goes[pair.b as usize]));
+            block[0] += f64::from(u8::from(removed[pair.a as usize] || removed[pair.b as usize]));
             block[1] += 1.0;
         }
         bootstrap::share(&sums.into_values().collect::<Vec<_>>(), duplicates)
     }
 
-    /// Documents that truth or prediction connect are drawn together.
+    /// Documents connected by truth or prediction are resampled together.
     fn blocks(&self, prediction: &Prediction) -> Vec<u32> {
         let mut sets = Sets::new(self.pages.len());
         for pair in self.known.pairs.iter().filter(|pair| pair.duplicate == Some(true)) {
@@ -318,7 +316,7 @@ impl Judge<'_> {
         sets.partition()
     }
 
-    /// Pairs of members that the bounds would not have taken, of how many.
+    /// Number of member pairs outside the bounds, and of all measured member pairs.
     fn beyond(&self, prediction: &Prediction, (within, least): (u32, f64)) -> (u64, u64) {
         let (mut beyond, mut all) = (0, 0);
         for group in members(&prediction.group) {
@@ -375,7 +373,7 @@ impl Judge<'_> {
         Some(scores)
     }
 
-    /// Removed for a page that is least like it, and duplicates that are most alike and were not found.
+    /// The most dissimilar removed pairs, then the most similar duplicates that were not found.
     fn worst(&self, prediction: &Prediction, most: usize) -> Vec<WrongPair> {
         let wrong = |a: u32, b: u32, jaccard: Option<f64>, merged: bool, label: &str| {
             let measured = Measured::of(self.pages, a, b);
@@ -421,7 +419,7 @@ impl Judge<'_> {
     }
 }
 
-/// One page with many wrong partners is one example.
+/// Keeps one example of a page with many wrong partners.
 fn one_of_each(pairs: &mut Vec<WrongPair>, most: usize) {
     let mut seen: Vec<u32> = Vec::new();
     pairs.retain(|pair| {

@@ -12,10 +12,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Guarantees that the same input gives the same numbers, intervals included, and that what is measured is the job
-//! of `hapax-dedup` itself. [`truth`] reads labels, [`metrics`] compares them with a [`prediction`],
-//! [`reference`](mod@reference) is the exact similarity that truth is stated in, [`evaluate`] makes a [`report`].
-//! Does not handle arguments and terminals.
+//! Guarantees that the same input gives the same numbers, intervals included, and that it measures the job of
+//! `hapax-dedup` itself. [`truth`] reads labels, [`metrics`] compares them with a [`prediction`],
+//! [`reference`](mod@reference) computes the exact similarity, [`evaluate`] makes a [`report`]. Does not handle
+//! arguments and terminals.
 
 mod connect;
 pub mod curves;

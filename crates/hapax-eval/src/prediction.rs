@@ -1,7 +1,6 @@
-//! Predictions about a corpus: its groups, and for each removed document the kept one.
+//! Predictions about a corpus: its groups, and the representative of each removed document.
 //!
-//! Comes from a [`Decision`] of the job itself, or from a table that another program wrote, so that its
-//! answers are measured by the same numbers.
+//! Comes from a [`Decision`] of the job, or from another program's table, so that both are scored alike.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,19 +11,18 @@ use hapax_dedup::{Decision, Pages};
 use crate::error::Error;
 use crate::truth;
 
-/// An answer.
 #[derive(Clone, Debug, Default)]
 pub struct Prediction {
-    /// The group of every document, known by the position of the one that stays.
+    /// The group of every document, given as the position of its representative.
     pub group: Vec<u32>,
-    /// Documents that go, each with the one that stays instead.
+    /// Removed documents, each with its representative.
     pub removed: Vec<(u32, u32)>,
-    /// How many of them are exact copies.
+    /// Number of removed exact copies.
     pub exact: u64,
 }
 
 impl Prediction {
-    /// Of the job.
+    /// The prediction of the job.
     pub fn of(decision: &Decision<'_>) -> Self {
         let mut prediction = Self::default();
         for page in 0..decision.pages().len() as u32 {
@@ -42,12 +40,12 @@ impl Prediction {
         prediction
     }
 
-    /// Of another program: lines of `id`, tab, `group`. The first document of a group, in the order of
-    /// the lines, stays; documents that are not named are alone.
+    /// The prediction of another program: lines of `id`, tab, `group`. The first line of a group
+    /// names its representative; documents that are not listed are alone.
     ///
     /// # Errors
     ///
-    /// The table cannot be read or names no document.
+    /// The table cannot be read, or lists no document of the corpus.
     pub fn read(path: &Path, pages: &Pages) -> Result<Self, Error> {
         let name = path.display().to_string();
         let all = (0..pages.len() as u32).rev();
@@ -81,12 +79,12 @@ impl Prediction {
         Ok(Self { group, removed, exact: 0 })
     }
 
-    /// Are two documents in one group?
+    /// Whether two documents are in one group.
     pub fn together(&self, a: u32, b: u32) -> bool {
         self.group[a as usize] == self.group[b as usize]
     }
 
-    /// Documents in the largest group; 1 when all are alone.
+    /// Number of documents in the largest group; 1 if all are alone.
     pub fn largest(&self) -> u64 {
         let groups = truth::known::members(&self.group);
         groups.iter().map(Vec::len).max().unwrap_or(1) as u64

@@ -1,15 +1,15 @@
-//! The exact similarity that truth is stated in, computed from the documents. Shares nothing with the engine.
+//! The exact similarity of documents, which truth is based on. Shares no code with the engine.
 //!
 //! Comments, `<script>` and `<style>` with their contents are dropped, other tags become spaces, entities are
-//! decoded, letters lowered. Tokens are runs of letters and digits; each Han, Hiragana or Katakana character is
-//! one. The set of all runs of five tokens (one of all where there are fewer) is compared. Titles, addresses and
-//! `<noscript>` count. Exact but for collisions of 64-bit hashes.
+//! decoded, letters lowercased. Tokens are runs of letters and digits; each Han, Hiragana or Katakana character is
+//! one. Compares the sets of all runs of five tokens (one run of all if there are fewer). Titles, addresses and
+//! `<noscript>` count. Exact except for collisions of 64-bit hashes.
 
 use html5gum::{Token, Tokenizer};
 
 /// Tokens in a run.
 pub const RUN: usize = 5;
-/// Documents with fewer runs say too little to be compared by them.
+/// Documents with fewer runs are too short to be compared.
 pub const FEWEST: usize = 10;
 
 /// A document's set of runs, sorted.
@@ -17,7 +17,6 @@ pub const FEWEST: usize = 10;
 pub struct RunSet(Vec<u64>);
 
 impl RunSet {
-    /// Of a page.
     pub fn of_html(html: &str) -> Self {
         Self::of_text(&without_tags(html))
     }
@@ -34,7 +33,6 @@ impl RunSet {
         Self(runs)
     }
 
-    /// How many runs there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -43,7 +41,7 @@ impl RunSet {
         self.0.is_empty()
     }
 
-    /// Shared runs as a share of all; two empty sets are alike.
+    /// Jaccard similarity; 1 for two empty sets.
     pub fn jaccard(&self, other: &Self) -> f64 {
         let (mut i, mut j, mut both) = (0, 0, 0usize);
         while let (Some(a), Some(b)) = (self.0.get(i), other.0.get(j)) {
@@ -56,7 +54,7 @@ impl RunSet {
     }
 }
 
-/// The text of a page, tags gone and entities decoded.
+/// The text of a page, without tags and with entities decoded.
 fn without_tags(html: &str) -> String {
     let mut text = String::with_capacity(html.len() / 2);
     let mut rest = html;
@@ -73,7 +71,7 @@ fn without_tags(html: &str) -> String {
         };
         match end {
             Some(end) => rest = &tag[end..],
-            // A lone sign at the end of the page.
+            // A lone `<` at the end of the page.
             None => rest = &tag[1..],
         }
     }
@@ -87,7 +85,7 @@ fn opens(tag: &str, name: &str) -> bool {
         && tag[after..].chars().next().is_none_or(|c| !(c.is_alphanumeric() || c == '_'))
 }
 
-/// Behind the end tag of an element.
+/// The position after the end tag of an element.
 fn closing(tag: &str, name: &str) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = tag[from..].find("</") {
@@ -101,7 +99,7 @@ fn closing(tag: &str, name: &str) -> Option<usize> {
         }
         from = start + 2;
     }
-    // Never closed: only the tag itself goes.
+    // Never closed: only the tag itself is dropped.
     tag.find('>').map(|end| end + 1)
 }
 
@@ -144,7 +142,7 @@ fn mix_all(tokens: &[u64]) -> u64 {
     tokens.iter().fold(tokens.len() as u64, |hash, token| mix(hash.wrapping_add(*token)))
 }
 
-/// Splitmix64's finaliser.
+/// The finalizer of SplitMix64.
 fn mix(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,7 +1,7 @@
-//! The results of an evaluation as data: `--json` writes them, and the page shows them.
+//! The results of an evaluation as data, for `--json` and the HTML page.
 //!
 //! Programs read the field names, so they change only with a note in the changelog. Positions of documents are for
-//! display and are not written. Does not measure anything.
+//! display and not written. Does not measure anything.
 
 use serde::Serialize;
 
@@ -14,80 +14,77 @@ use crate::metrics::groups::GroupScores;
 pub struct Report {
     pub inputs: Vec<String>,
     pub documents: u64,
-    /// What is known about them.
     pub truth: TruthSummary,
-    /// One for each recipe, distance and similarity, and for each other program.
+    /// One per recipe, distance and similarity, and one per other program.
     pub runs: Vec<Run>,
 }
 
 impl Report {
-    /// Why precision and F1 are not known, where they are not.
+    /// Why precision and F1 are unknown; `None` if they are known.
     pub fn not_known(&self) -> Option<&'static str> {
         self.runs.iter().find_map(|run| run.pairs?.not_known)
     }
 }
 
-/// Truth in numbers.
+/// Counts of the truth.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TruthSummary {
-    /// Its file; none for labels that the crawl brings with it.
+    /// Its file; `None` for labels that the crawl contains.
     pub file: Option<String>,
-    /// Pairs of duplicates.
     pub duplicates: u64,
-    /// Pairs of others.
+    /// Pairs that are not duplicates.
     pub others: u64,
-    /// Pairs whose label says neither.
+    /// Pairs whose label has neither meaning.
     pub unjudged: u64,
-    /// Groups of two or more.
+    /// Groups of two or more documents.
     pub groups: Option<u64>,
-    /// Entries that name no document.
+    /// Entries with an id that is not in the corpus.
     pub missing: u64,
-    /// Labels that the caller gave a meaning and no pair has.
+    /// Labels that the caller gave a meaning, but that no pair has.
     pub unmatched_labels: Vec<String>,
-    /// Labels that pairs have.
+    /// Labels that occur in pairs.
     pub labels: Vec<String>,
-    /// Pairs have exact similarities.
+    /// Whether pairs have exact similarities.
     pub graded: bool,
-    /// Graded pairs from here up are duplicates.
+    /// Graded pairs with at least this similarity are duplicates.
     pub alike: f64,
 }
 
-/// The scores of one answer.
+/// The scores of one prediction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
-    /// The recipe, or the other program.
+    /// The name of the recipe or of the other program.
     pub name: String,
-    /// Bits that may differ.
+    /// Maximum distance in bits; `None` for another program.
     pub within: Option<u32>,
-    /// Least similarity.
+    /// `None` for another program.
     pub min_similarity: Option<f64>,
     pub documents: u64,
-    /// Documents that go.
+    /// Removed documents.
     pub removed: u64,
     pub exact_copies: u64,
-    /// Groups of two or more.
+    /// Groups of two or more documents.
     pub groups: u64,
-    /// Documents in the largest.
+    /// Documents in the largest group.
     pub largest_group: u64,
-    /// Share of pairs of members that the bounds would not have taken.
+    /// Share of pairs of group members outside the bounds; `None` for another program.
     pub beyond_bound: Option<f64>,
-    /// Right and wrong about known pairs; found means in one group.
+    /// Scores of known pairs; a pair is found if its documents are in one group.
     pub pairs: Option<PairScores>,
-    /// Of known duplicates, the share of pairs that do not both stay: what cleaning is for. A pair can
-    /// be resolved without being in one group, when one of the two went for the sake of a third.
+    /// Share of known pairs of duplicates of which at most one document is kept, which is the
+    /// purpose of cleaning. A pair can be resolved without being in one group, if one of the two
+    /// was removed for a third.
     pub resolved: Score,
-    /// Right and wrong about groups.
     pub group_scores: Option<GroupScores>,
     pub labels: Vec<LabelRow>,
-    /// How alike removed documents and those that stay really are.
+    /// Exact similarity of removed documents and their representatives.
     pub removed_pairs: Option<RemovedScores>,
-    /// By exact similarity.
+    /// Recall by exact similarity.
     pub ladder: Vec<Rung>,
-    /// What other bounds would have said.
+    /// Scores that other bounds would have had.
     pub curves: Vec<Curve>,
-    /// How far pairs are apart.
+    /// Distances of known pairs.
     pub distances: Option<Distances>,
-    /// The worst errors.
     pub worst: Vec<WrongPair>,
 }
 
@@ -104,27 +101,27 @@ impl Run {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LabelRow {
     pub label: String,
-    /// Does it mean duplicates?
+    /// Whether the label means duplicates; `None` if unknown.
     pub duplicate: Option<bool>,
     pub pairs: u64,
-    /// Of these, in one group.
+    /// Number of these in one group.
     pub together: u64,
 }
 
-/// Exact similarity of removed documents and those that stay instead.
+/// Exact similarity of removed documents and their representatives.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RemovedScores {
-    /// Pairs that were looked at.
+    /// Measured pairs.
     pub pairs: u64,
-    /// Pairs left out: one of the two has fewer than ten runs of five words.
+    /// Pairs left out because one document has fewer than ten runs of five words.
     pub too_short: u64,
-    /// Share at 0.8 or above.
+    /// Share of pairs with similarity 0.8 or more.
     pub from_80: Score,
-    /// Share at 0.9 or above.
+    /// Share of pairs with similarity 0.9 or more.
     pub from_90: Score,
-    /// Pairs below 0.5.
+    /// Pairs with similarity below 0.5.
     pub below_half: u64,
-    /// The least similarity of any pair.
+    /// The lowest similarity of any pair.
     pub least: f64,
 }
 
@@ -141,7 +138,7 @@ impl Default for RemovedScores {
     }
 }
 
-/// A wrong answer about a pair.
+/// A wrong prediction about a pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WrongPair {
     pub a: String,
@@ -149,16 +146,16 @@ pub struct WrongPair {
     /// Their positions in the corpus.
     #[serde(skip)]
     pub positions: (u32, u32),
-    /// Taken for duplicates; otherwise not found.
+    /// Whether it was predicted to be a duplicate; otherwise it was not found.
     pub merged: bool,
-    /// What truth says.
+    /// The label in the truth, or `removed`.
     pub label: String,
-    /// Exact similarity, where it is known.
+    /// Exact similarity; `None` if unknown.
     pub jaccard: Option<f64>,
-    /// It is that of the whole pages, measured here; otherwise what truth says.
+    /// Whether `jaccard` was measured here on whole pages; otherwise the truth states it.
     pub reference: bool,
-    /// Bits between the fingerprints.
+    /// Distance of the fingerprints in bits; `None` if a document is too short to be compared.
     pub distance: Option<u8>,
-    /// Estimated similarity.
+    /// Estimated similarity; `None` if a document is too short to be compared.
     pub similarity: Option<f32>,
 }

@@ -1,9 +1,9 @@
-//! Similarity in percent against texts that change in steps.
+//! Compares estimated and exact similarity on texts that change step by step.
 //!
-//! Khan and Ali replace a page's words by another's, a tenth at a time, and plot the similarity that
-//! comes out (Figures 11 to 13); their curve strays by about 10 points. Here the same texts are made of two
-//! documents, the exact similarity of each step is computed, and the estimate of the sketches is held
-//! against it. Exact is the [`reference`](mod@crate::reference), which shares no code with the engine.
+//! Khan and Ali replace a tenth of a page's words by another page's at a time and plot the resulting similarity
+//! (Figures 11 to 13); their curve deviates by about 10 points. This makes the same texts of two documents and
+//! compares the estimate of the sketches with the [`reference`](mod@crate::reference), which shares no code with the
+//! engine.
 
 use hapax::fingerprint::Fingerprinter;
 use serde::Serialize;
@@ -14,22 +14,20 @@ use crate::reference::RunSet;
 pub struct Step {
     /// Exact similarity of the two texts, in percent.
     pub exact: f64,
-    /// As estimated, in percent.
+    /// From the sketches, in percent.
     pub estimated: f64,
 }
 
-/// What came out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Steps {
-    /// All steps of all texts.
     pub steps: Vec<Step>,
-    /// Mean of the difference's size, in points of a hundred.
+    /// Mean absolute difference, in percentage points.
     pub mean_error: f64,
-    /// The largest difference.
+    /// The largest absolute difference, in percentage points.
     pub largest_error: f64,
 }
 
-/// Turns each text into the next one, `count` steps each. Texts of fewer than 100 words are left out.
+/// Turns each text into the next one in `count` steps. Skips texts of fewer than 100 words.
 pub fn measure(texts: &[String], by: &mut Fingerprinter, count: usize) -> Steps {
     let words: Vec<Vec<&str>> = texts
         .iter()
@@ -68,7 +66,7 @@ mod tests {
     use hapax::fingerprint::Recipe;
 
     #[test]
-    fn the_estimate_follows_the_truth_from_all_to_nothing() {
+    fn the_estimate_follows_the_exact_similarity_from_equal_to_different() {
         let text = |from: u32| (from..from + 600).map(|i| format!("w{i} ")).collect::<String>();
         let mut by = Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap();
         let found = measure(&[text(0), text(10_000)], &mut by, 10);

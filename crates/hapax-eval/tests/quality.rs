@@ -1,7 +1,7 @@
-//! Quality may not fall: the pages that ship with the project, through the whole evaluation.
+//! Guards quality: the bundled example pages through the whole evaluation.
 //!
-//! The bounds are what was measured when they were written, less what one pair more or less would
-//! change; whoever moves them says why.
+//! Each bound is the value measured when it was written, minus the effect of one pair. Explain in the commit why a
+//! bound changes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -36,14 +36,14 @@ fn quality_on_the_example_pages_does_not_fall() {
     assert!(all >= 20 && found as f64 >= 0.97 * all as f64, "{found} of {all}");
     let pairs = run.pairs.unwrap();
     assert_eq!(pairs.counts.false_alarms, 0, "{pairs:?}");
-    // Estimates of all pairs are within three points of the exact similarity, on average.
+    // On average, estimates of all pairs are within three points of the exact similarity.
     for rung in run.ladder.iter().filter(|rung| rung.from >= 0.5 && rung.pairs >= 5) {
         assert!(rung.error < 6.0, "{rung:?}");
     }
 }
 
 #[test]
-fn the_title_and_characters_are_worth_having() {
+fn titles_and_single_characters_improve_recall() {
     let mut plain = Recipe::built_in("web-2").unwrap();
     plain.extent = Extent::Body;
     plain.name = "without-title".to_owned();

@@ -10,24 +10,23 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Once, PoisonError, RwLock};
 
-/// How the names of threads begin whose panics are caught by the library that starts them.
+/// Name prefixes of threads whose panics are caught by the library that starts them.
 static SILENT: RwLock<Vec<&'static str>> = RwLock::new(Vec::new());
 
 thread_local! {
-    /// How many calls of [`guarded`] this thread is in.
+    /// Nesting depth of [`guarded`] in this thread.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Does `work`, which may panic. What it touches must not be used after a panic, or must bear being
-/// left half-way, as a transaction does.
+/// Runs `work` and returns its panic as an error. Data that `work` changes must be discarded after
+/// a panic, or must stay valid when left half-way, as a transaction does.
 ///
-/// The panic hook of the process stays silent for panics of this thread while `work` runs; every
-/// other panic reaches the hook that was set before. Panics of threads that `work` starts are not
-/// caught here.
+/// While `work` runs, panics of this thread do not reach the panic hook of the process; all other
+/// panics do. Panics of threads started by `work` are not caught.
 ///
 /// # Errors
 ///
-/// It panicked: the message of the panic, in one line.
+/// `work` panicked; contains the message of the panic in one line.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     silence_caught_panics();
     let _inside = Inside::enter();
@@ -38,8 +37,8 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Keeps panics silent in threads whose names begin with `prefix`: those of a library that catches them
-/// itself and reports them as errors.
+/// Silences panics in threads whose names start with `prefix`, for libraries that catch the panics
+/// of their threads and return them as errors.
 pub fn silence_threads(prefix: &'static str) {
     silence_caught_panics();
     let mut silent = SILENT.write().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +53,7 @@ fn is_silent_thread() -> bool {
     current.name().is_some_and(|name| silent.iter().any(|prefix| name.starts_with(prefix)))
 }
 
-/// Counts a call for as long as it lives.
+/// Counts a call while it lives.
 struct Inside;
 
 impl Inside {
@@ -72,14 +71,14 @@ impl Drop for Inside {
 
 fn silence_caught_panics() {
     static SILENCED: Once = Once::new();
-    // A thread that panics, as one that closes a file while it unwinds, cannot set a hook.
+    // A panicking thread, such as one that closes a file while it unwinds, cannot set a hook.
     if std::thread::panicking() {
         return;
     }
     SILENCED.call_once(|| {
         let outer = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // The flag is gone while a thread ends; nothing is caught there.
+            // The flag is gone while a thread ends, and nothing is caught there.
             if DEPTH.try_with(Cell::get).unwrap_or(0) == 0 && !is_silent_thread() {
                 outer(info);
             }

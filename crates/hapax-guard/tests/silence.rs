@@ -21,8 +21,8 @@ fn a_caught_panic_is_an_error_and_prints_nothing() {
     const NAME: &str = "a_caught_panic_is_an_error_and_prints_nothing";
     if is_child(NAME) {
         assert_eq!(hapax_guard::guarded(|| 7), Ok(7));
-        let told = hapax_guard::guarded(|| -> u8 { panic!("line one\nline {}", 2) });
-        assert_eq!(told, Err("line one line 2".to_owned()));
+        let error = hapax_guard::guarded(|| -> u8 { panic!("line one\nline {}", 2) });
+        assert_eq!(error, Err("line one line 2".to_owned()));
         let inner = hapax_guard::guarded(|| {
             assert!(hapax_guard::guarded(|| panic!("inner")).is_err());
             panic!("outer")

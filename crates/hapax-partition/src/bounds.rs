@@ -1,18 +1,16 @@
-//! Bounds how far the lengths of near-duplicates can differ.
+//! Bounds on the difference in length of near-duplicates.
 //!
-//! Two pages whose shingles have Jaccard similarity above *tau* differ in their number of shingles by at most that
-//! factor. Lengths in a dimension follow up to *epsilon* (distinct shingles against words) and *delta* (uneven
-//! spread over dimensions), which widen the range by `rho = (1+delta)(1+epsilon) / ((1-delta)(1-epsilon))`: only
-//! pages with `L tau / rho < L' < L rho / tau` in every dimension can match. The largest deviations of a sample
-//! would be useless, so [`Deviations`] are those within which a share of pages stays; the paper used a rho of 1 to
-//! 1.3.
-//!
-//! Source: Zhu et al. 2012, 4.1 and 4.2, expression 1.
+//! If two pages have a Jaccard similarity above *tau*, their numbers of shingles differ by at most that factor.
+//! Lengths in a dimension follow up to *epsilon* (distinct shingles against words) and *delta* (uneven spread over
+//! dimensions), which widens the range by `rho = (1+delta)(1+epsilon) / ((1-delta)(1-epsilon))`: only pages with `L
+//! tau / rho < L' < L rho / tau` in every dimension can match. [`Deviations`] are quantiles of a sample, because its
+//! maxima would exclude no page; the paper used a rho of 1 to 1.3. Source: Zhu et al. 2012, 4.1 and 4.2, expression
+//! 1.
 
 use super::PartitionError;
 use super::dictionary::LengthVector;
 
-/// The range of lengths of near-duplicates.
+/// The length ranges of near-duplicates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     tau: f64,
@@ -21,7 +19,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Of pages with a similarity above `tau`, enlarged by `rho`.
+    /// Bounds for pages with a similarity above `tau`, widened by the factor `rho`.
     ///
     /// # Errors
     ///
@@ -36,17 +34,17 @@ impl Bounds {
         Ok(Self { tau, rho, factor: rho / tau })
     }
 
-    /// The similarity that pages are above.
+    /// The similarity threshold, exclusive.
     pub fn tau(&self) -> f64 {
         self.tau
     }
 
-    /// By how much the range is enlarged.
+    /// The factor that widens the range; at least 1.
     pub fn rho(&self) -> f64 {
         self.rho
     }
 
-    /// Is the second page in the range of the first, in every dimension?
+    /// Whether the second page is in the range of the first, in every dimension.
     pub fn admit(&self, page: &LengthVector, other: &LengthVector) -> bool {
         page.lengths().iter().zip(other.lengths()).all(|(&length, other)| {
             let (from, to) = self.range(length);
@@ -55,34 +53,33 @@ impl Bounds {
     }
 
     /// The lengths that near-duplicates of a page with this length can have, both ends inclusive.
-    /// A page without words in a dimension counts as one with one.
+    /// Length 0 counts as 1.
     pub fn range(&self, length: u32) -> (u32, u32) {
         let most = f64::from(length.max(1)) * self.factor;
         let least = f64::from(length) / self.factor;
-        // The range is open: a length exactly at its end is outside, unless it is the page's own.
+        // The range is open: a length exactly at its end is outside, except the page's own.
         let above = least.floor() as u32 + u32::from(length > 0);
         let below = (most.ceil() as u32).saturating_sub(1);
         (above.min(length), below.max(length))
     }
 }
 
-/// How far pages deviate from what the bound assumes.
+/// Deviations of pages from the assumptions of the bound, as shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deviations {
-    /// Of the number of shingles from the number of words.
+    /// Deviation of the number of distinct shingles from the number of words.
     pub epsilon: f64,
-    /// Of the words in a dimension from their even share.
+    /// Deviation of the words in a dimension from an even share.
     pub delta: f64,
 }
 
 impl Deviations {
-    /// The deviations that a share of the sampled pages stay within: lengths, and the number of
-    /// distinct shingles of each page. Pages without words, or without any in some dimension, are
-    /// left out.
+    /// The deviations that a share of the sampled pages do not exceed, from lengths and the number
+    /// of distinct shingles of each page. Skips pages without words in some dimension.
     ///
     /// # Errors
     ///
-    /// No page is left.
+    /// No page remains.
     pub fn sampled(
         pages: impl IntoIterator<Item = (LengthVector, u32)>,
         share: f64,
@@ -106,7 +103,7 @@ impl Deviations {
         Ok(Self { epsilon: quantile(&mut epsilons)?, delta: quantile(&mut deltas)? })
     }
 
-    /// The enlarging factor; infinite when a deviation is total.
+    /// The widening factor; infinite if a deviation is total.
     pub fn rho(&self) -> f64 {
         let of = |deviation: f64| match deviation < 1.0 {
             true => (1.0 + deviation) / (1.0 - deviation),
@@ -124,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_range_holds_the_page_itself_and_lengths_inside_the_open_interval(
+        fn a_range_contains_the_page_and_the_open_interval(
             length in 0u32..5000,
             other in 0u32..8000,
             tau in 0.5f64..=1.0,
@@ -141,13 +138,13 @@ mod tests {
         }
 
         #[test]
-        fn ranges_meet_from_both_sides(a in 1u32..5000, b in 1u32..5000, rho in 1.0f64..1.4) {
+        fn ranges_are_symmetric(a in 1u32..5000, b in 1u32..5000, rho in 1.0f64..1.4) {
             let bounds = Bounds::new(0.8, rho).unwrap();
             let holds = |x: u32, y: u32| {
                 let (from, to) = bounds.range(x);
                 (from..=to).contains(&y)
             };
-            // A length at the very end of the interval may fall on either side by rounding.
+            // A length exactly at the end of the interval may fall on either side by rounding.
             let ratio = f64::from(a.max(b)) / f64::from(a.min(b));
             prop_assume!((ratio * 0.8 / rho - 1.0).abs() > 1e-9);
             prop_assert_eq!(holds(a, b), holds(b, a));
@@ -155,8 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_paper_holds() {
-        // Figure 2: A = (280, 500) at tau = 0.9 can have duplicates above 300 in dimension one.
+    fn the_range_agrees_with_the_example_of_the_paper() {
+        // Figure 2: with tau = 0.9, A = (280, 500) can have duplicates above 300 in dimension one.
         let bounds = Bounds::new(0.9, 1.0).unwrap();
         assert_eq!(bounds.range(100), (91, 111));
         let (from, to) = bounds.range(280);

@@ -1,10 +1,10 @@
 //! Compares new pages with the stored pages of a machine.
 //!
-//! A [`Shelf`] holds stored pages by size. With Jaccard similarity *t* the smaller set has at least *t* times the
-//! members of the larger, so other sizes are skipped without loss. With [`Bounds`], pages outside the box of
-//! lengths are skipped, too; the answer is then the same for any number of machines. Guarantees every stored page
-//! that the bounds admit and that is similar enough, and no other. **Bounds hold for the Jaccard similarity of
-//! feature sets, not for the distance of SimHash fingerprints.**
+//! [`StoredPages`] are sorted by size. With Jaccard similarity *t* the smaller set has at least *t* times the members
+//! of the larger, so other sizes are skipped without loss. With [`Bounds`], pages outside the length ranges are
+//! skipped, too; then the answer is the same for any number of machines. Finds every stored page that the bounds
+//! admit and that is similar enough, and no other. **Bounds hold for the Jaccard similarity of feature sets, not for
+//! the distance of SimHash fingerprints.**
 //!
 //! Source: Zhu et al. 2012, 4 and 4.2; the bound by size after Arasu et al. 2006 and Theobald et al. 2008.
 
@@ -12,11 +12,10 @@ use super::PartitionError;
 use super::bounds::Bounds;
 use super::dictionary::LengthVector;
 
-/// The Jaccard similarity of two ascending lists, if it is at least `least`. Two empty sets are
-/// not alike: there is nothing to say about them.
+/// The Jaccard similarity of two ascending lists; `None` if it is below `least` or both are empty.
 pub fn jaccard_from(a: &[u64], b: &[u64], least: f64) -> Option<f64> {
     let all = a.len() + b.len();
-    // Members that only one of them may have: |a| + |b| - 2s where s / (|a| + |b| - s) is least.
+    // Maximum of members in only one list: |a| + |b| - 2s where s / (|a| + |b| - s) is least.
     let allowed = (all as f64 * (1.0 - least) / (1.0 + least) + 1e-9) as usize;
     let (mut i, mut j, mut alone) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -34,28 +33,28 @@ pub fn jaccard_from(a: &[u64], b: &[u64], least: f64) -> Option<f64> {
     (all > 0 && similarity >= least).then_some(similarity)
 }
 
-/// A stored page that is alike.
+/// A similar stored page.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Alike {
+pub struct Match {
     pub id: u32,
     pub similarity: f64,
 }
 
-/// Stored pages, ready to be compared with new ones.
+/// Stored pages, sorted for comparisons with new pages.
 #[derive(Clone, Debug)]
-pub struct Shelf {
+pub struct StoredPages {
     least: f64,
-    /// By the number of features; the features of a page are distinct and ascending.
+    /// Sorted by the number of features; the features of a page are distinct and ascending.
     pages: Vec<(LengthVector, u32, Vec<u64>)>,
     sizes: Vec<u32>,
 }
 
-impl Shelf {
-    /// Pages with their lengths, ids and features, to be found from this similarity up.
+impl StoredPages {
+    /// From lengths, ids and features of pages; `least` is the minimum similarity of a match.
     ///
     /// # Errors
     ///
-    /// The similarity is not above 0 and at most 1.
+    /// The similarity is not in (0, 1].
     pub fn new(
         pages: impl IntoIterator<Item = (LengthVector, u32, Vec<u64>)>,
         least: f64,
@@ -67,36 +66,36 @@ impl Shelf {
         Ok(Self { least, pages, sizes })
     }
 
-    /// Adds the stored pages that are like a new one to `found`, in the order of their sizes.
+    /// Adds the stored pages that are similar to a new one to `found`, in order of size.
     pub fn compare(
         &self,
         lengths: &LengthVector,
         page: &[u64],
         bounds: Option<&Bounds>,
-        found: &mut Vec<Alike>,
+        found: &mut Vec<Match>,
     ) {
         let size = page.len() as f64;
-        // Rounding must not shut out a page exactly at the bound.
+        // The margin keeps pages exactly at the bound in spite of rounding.
         let from = self.sizes.partition_point(|&it| f64::from(it) < size * self.least - 1e-6);
         let to = self.sizes.partition_point(|&it| f64::from(it) * self.least <= size + 1e-6);
-        let ranges = bounds.map(|bounds| Box4::of(lengths, bounds));
+        let ranges = bounds.map(|bounds| LengthRanges::of(lengths, bounds));
         for (stored, id, other) in &self.pages[from..to.max(from)] {
             if ranges.as_ref().is_some_and(|ranges| !ranges.admits(stored)) {
                 continue;
             }
             if let Some(similarity) = jaccard_from(page, other, self.least) {
-                found.push(Alike { id: *id, similarity });
+                found.push(Match { id: *id, similarity });
             }
         }
     }
 }
 
-/// The ranges of a new page's lengths, worked out once.
-struct Box4 {
+/// The length ranges of a new page, computed once.
+struct LengthRanges {
     ranges: Vec<(u32, u32)>,
 }
 
-impl Box4 {
+impl LengthRanges {
     fn of(lengths: &LengthVector, bounds: &Bounds) -> Self {
         Self { ranges: lengths.lengths().iter().map(|&length| bounds.range(length)).collect() }
     }
@@ -116,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// By the definition.
+    /// The Jaccard similarity by its definition.
     fn jaccard(a: &[u64], b: &[u64]) -> f64 {
         let (a, b): (BTreeSet<_>, BTreeSet<_>) = (a.iter().collect(), b.iter().collect());
         match a.union(&b).count() {
@@ -125,7 +124,7 @@ mod tests {
         }
     }
 
-    /// Sets out of few members, so that many are alike.
+    /// Sets of few different members, so that many are similar.
     fn sets() -> impl Strategy<Value = Vec<Vec<u64>>> {
         vec(btree_set(0u64..14, 0..14), 1..30)
             .prop_map(|sets| sets.into_iter().map(|set| set.into_iter().collect()).collect())
@@ -138,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_shelf_finds_exactly_what_comparing_with_every_page_finds(
+        fn sorted_pages_give_the_same_matches_as_comparing_with_every_page(
             stored in sets(),
             new in sets(),
             least in prop::sample::select(vec![0.3, 0.5, 2.0 / 3.0, 0.75, 0.8, 1.0]),
@@ -147,7 +146,7 @@ mod tests {
             let bounds = rho.map(|rho| Bounds::new(least, rho).unwrap());
             let pages =
                 stored.iter().enumerate().map(|(id, set)| (lengths(set), id as u32, set.clone()));
-            let shelf = Shelf::new(pages, least).unwrap();
+            let shelf = StoredPages::new(pages, least).unwrap();
             for page in &new {
                 let mut found = Vec::new();
                 shelf.compare(&lengths(page), page, bounds.as_ref(), &mut found);
@@ -172,8 +171,8 @@ mod tests {
     }
 
     #[test]
-    fn a_similarity_that_is_none_is_refused() {
-        assert!(Shelf::new([], 0.0).is_err());
-        assert!(Shelf::new([], 1.0).is_ok());
+    fn a_similarity_out_of_range_is_refused() {
+        assert!(StoredPages::new([], 0.0).is_err());
+        assert!(StoredPages::new([], 1.0).is_ok());
     }
 }

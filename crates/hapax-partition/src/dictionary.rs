@@ -1,21 +1,21 @@
-//! Words into dimensions.
+//! Maps words to dimensions.
 //!
-//! A sub-dictionary is chosen by the hash of a word, or, for words that are common in a sample, so
-//! that all dimensions get about the same number of occurrences: with hashes alone one dimension
-//! gets "the" and is longer than the others.
+//! A word's hash selects its sub-dictionary. Words that are common in a sample are placed one by one, so that all
+//! dimensions get about the same number of occurrences: with hashes alone, the dimension of "the" is longer than the
+//! others.
 //!
 //! Source: Zhu et al. 2012, 4.1; the balanced choice is ours.
 
 use super::PartitionError;
 
-/// The most dimensions. More than three bring little (Zhu et al. 2012, 6.1).
+/// More than three dimensions improve little (Zhu et al. 2012, 6.1).
 pub const MOST_DIMENSIONS: usize = 4;
 
-/// Common words that are placed one by one; the rest goes by hash. They are more than half of
-/// all occurrences, and few enough to be written down.
+/// Number of common words that are placed one by one. They make up more than half of all
+/// occurrences, and are few enough to be stored.
 pub const PLACED: usize = 2048;
 
-/// Occurrences of words in each sub-dictionary.
+/// Number of word occurrences in each sub-dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LengthVector {
     lengths: [u32; MOST_DIMENSIONS],
@@ -23,11 +23,10 @@ pub struct LengthVector {
 }
 
 impl LengthVector {
-    /// From lengths.
     ///
     /// # Errors
     ///
-    /// There are none, or too many.
+    /// There are no lengths, or more than [`MOST_DIMENSIONS`].
     pub fn new(lengths: &[u32]) -> Result<Self, PartitionError> {
         let dimensions = checked(lengths.len())?;
         let mut all = [0; MOST_DIMENSIONS];
@@ -35,41 +34,41 @@ impl LengthVector {
         Ok(Self { lengths: all, dimensions })
     }
 
-    /// One for each dimension.
     pub fn lengths(&self) -> &[u32] {
         &self.lengths[..usize::from(self.dimensions)]
     }
 
-    /// Words in all.
+    /// Number of all words.
     pub fn total(&self) -> u64 {
         self.lengths().iter().map(|&length| u64::from(length)).sum()
     }
 }
 
-/// Which dimension a word belongs to.
+/// Maps each word to its dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dictionary {
     dimensions: u8,
-    /// Words that are placed, by hash.
+    /// Hashes and dimensions of individually placed words.
     placed: Vec<(u64, u8)>,
 }
 
 impl Dictionary {
-    /// All words by their hashes.
+    /// Places all words by their hashes.
     ///
     /// # Errors
     ///
-    /// Too many dimensions, or none.
+    /// `dimensions` is not in 1 to [`MOST_DIMENSIONS`].
     pub fn by_hash(dimensions: usize) -> Result<Self, PartitionError> {
         Ok(Self { dimensions: checked(dimensions)?, placed: Vec::new() })
     }
 
-    /// The commonest words of a sample so that dimensions get equally many occurrences, all others
-    /// by their hashes. `counts` are words and how often each occurs, every word once.
+    /// Places the most frequent words of a sample such that dimensions get equally many
+    /// occurrences, and all others by their hashes. `counts` are words with their number of
+    /// occurrences; every word occurs once.
     ///
     /// # Errors
     ///
-    /// Too many dimensions, or none.
+    /// `dimensions` is not in 1 to [`MOST_DIMENSIONS`].
     pub fn balanced(
         dimensions: usize,
         counts: impl IntoIterator<Item = (u64, u64)>,
@@ -78,7 +77,7 @@ impl Dictionary {
         let mut counts: Vec<(u64, u64)> = counts.into_iter().collect();
         counts.sort_unstable_by_key(|&(word, count)| (std::cmp::Reverse(count), word));
         let rare = counts.split_off(counts.len().min(PLACED));
-        // Rare words have their dimensions already; the common ones even that out.
+        // The dimensions of rare words are fixed; the common ones balance them.
         let mut loads = [0u64; MOST_DIMENSIONS];
         for (word, count) in rare {
             loads[usize::from(dictionary.dimension(word))] += count;
@@ -92,11 +91,11 @@ impl Dictionary {
         Ok(dictionary)
     }
 
-    /// A dictionary that was learnt earlier: the placed words of each dimension.
+    /// Restores a dictionary from the placed words of each dimension.
     ///
     /// # Errors
     ///
-    /// Too many dimensions, or none; or a word is placed twice.
+    /// The number of dimensions is not in 1 to [`MOST_DIMENSIONS`], or a word is placed twice.
     pub fn from_placed(words: &[Vec<u64>]) -> Result<Self, PartitionError> {
         let mut dictionary = Self::by_hash(words.len())?;
         for (dimension, words) in words.iter().enumerate() {
@@ -109,7 +108,7 @@ impl Dictionary {
         }
     }
 
-    /// The words of each dimension that do not go by their hashes.
+    /// The individually placed words of each dimension.
     pub fn placed(&self) -> Vec<Vec<u64>> {
         let mut words = vec![Vec::new(); self.dimensions()];
         for &(word, dimension) in &self.placed {
@@ -125,12 +124,12 @@ impl Dictionary {
     pub fn dimension(&self, word: u64) -> u8 {
         match self.placed.binary_search_by_key(&word, |&(placed, _)| placed) {
             Ok(at) => self.placed[at].1,
-            // The upper half of a product: no dimension is preferred, and no division is needed.
+            // The upper half of the product: uniform over dimensions, without division.
             Err(_) => ((u128::from(word) * u128::from(self.dimensions)) >> 64) as u8,
         }
     }
 
-    /// The lengths of a page, from the hashes of its words, repetitions included.
+    /// The lengths of a page from the hashes of its words, including repetitions.
     pub fn lengths(&self, words: &[u64]) -> LengthVector {
         let mut lengths = [0u32; MOST_DIMENSIONS];
         for &word in words {
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn no_and_many_dimensions_are_refused() {
+    fn zero_or_too_many_dimensions_are_refused() {
         for given in [0, MOST_DIMENSIONS + 1] {
             assert_eq!(Dictionary::by_hash(given), Err(PartitionError::Dimensions { given }));
         }

@@ -1,53 +1,52 @@
-//! Finds all cells that can hold a similar set, without loss.
+//! Finds all cells that can contain a similar set, without loss.
 //!
-//! Lengths are counted in the compared sets themselves, so a difference in length is members that only one has. Let
-//! the new page *A* have *p* members that *B* lacks, and *B* have *q* that *A* lacks; for a cell, *Bi* is the end
-//! of its interval nearest to *Ai*. Guarantees every stored set with Jaccard similarity tau in one of the cells, at
-//! the price of a wider box than [`Bounds`]. Does not bound the distance of fingerprints, and does not know
-//! languages: ask the cells of all.
-//!
-//! Source: Arasu et al. 2006 and Theobald et al. 2008, applied to the parts of a set; cells as in Zhu et al. 2012,
-//! 4.
+//! Lengths are counted in the compared sets themselves, so a difference in length means members of only one set. Let
+//! the new page *A* have *p* members that *B* lacks, and *B* have *q* that *A* lacks; for a cell, *Bi* is the end of
+//! its interval nearest to *Ai*. Every stored set with Jaccard similarity tau is in one of the cells, at the price of
+//! wider ranges than [`Bounds`]. Does not bound the distance of fingerprints or use languages: query the cells of all
+//! languages.
 //!
 //! ```text
 //!   J = (|A| - p) / (|A| + q) >= tau      if and only if      p + tau q <= (1 - tau) |A|
 //!   p >= sum of max(0, Ai - Bi)           q >= sum of max(0, Bi - Ai)
 //! ```
+//!
+//! Source: Arasu et al. 2006 and Theobald et al. 2008, applied to parts of a set; cells as in Zhu et al. 2012, 4.
 
 use super::PartitionError;
 use super::bounds::Bounds;
 use super::dictionary::LengthVector;
 use super::grid::Cells;
 
-/// The lengths of sets that are at least so much alike.
+/// The possible lengths of similar sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactBounds {
     tau: f64,
 }
 
 impl ExactBounds {
-    /// Of sets with a Jaccard similarity of `tau` or more.
+    /// Bounds for sets with a Jaccard similarity of at least `tau`.
     ///
     /// # Errors
     ///
-    /// `tau` is not above 0 and at most 1.
+    /// `tau` is not in (0, 1].
     pub fn new(tau: f64) -> Result<Self, PartitionError> {
         Bounds::new(tau, 1.0).map(|bounds| Self { tau: bounds.tau() })
     }
 
-    /// The least similarity.
+    /// The minimum similarity.
     pub fn tau(&self) -> f64 {
         self.tau
     }
 
-    /// Can a set with these lengths be alike?
+    /// Whether a set with these lengths can be similar.
     pub fn admit(&self, page: &LengthVector, other: &LengthVector) -> bool {
         let lengths = page.lengths().iter().zip(other.lengths());
         let change: f64 = lengths.map(|(&own, &at)| self.change(own, at, at)).sum();
         change <= self.most_change(page)
     }
 
-    /// The cells in which sets that are alike can be, ascending; its own is among them.
+    /// The cells that can contain similar sets, ascending; includes the page's own.
     pub fn cells(&self, cells: &Cells, page: &LengthVector) -> Vec<usize> {
         let most = self.most_change(page);
         let lengths = page.lengths().iter().copied().chain(std::iter::repeat(0));
@@ -73,13 +72,14 @@ impl ExactBounds {
         met.into_iter().map(|(cell, _)| cell).collect()
     }
 
-    /// The least part of `p + tau q` in a dimension, if the other length is from `least` to `most`.
+    /// The minimum of `p + tau q` in a dimension, if the other length is in `least..=most`.
     fn change(&self, length: u32, least: u32, most: u32) -> f64 {
         let lost = f64::from(length.saturating_sub(most));
         lost + self.tau * f64::from(least.saturating_sub(length))
     }
 
-    /// Rounding must not shut out a set exactly at the bound.
+    /// The maximum of `p + tau q`, with a margin that keeps sets exactly at the bound in spite of
+    /// rounding.
     fn most_change(&self, page: &LengthVector) -> f64 {
         (1.0 - self.tau) * page.total() as f64 + 1e-6
     }
@@ -94,12 +94,12 @@ mod tests {
     use super::super::compare::jaccard_from;
     use super::*;
 
-    /// Members whose dimensions are not those of their neighbours.
+    /// A hash that puts consecutive numbers into different dimensions.
     fn member(n: u64) -> u64 {
         n.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Sets out of few members, so that many are alike.
+    /// Sets of few different members, so that many are similar.
     fn sets() -> impl Strategy<Value = Vec<Vec<u64>>> {
         let set = btree_set((0u64..24).prop_map(member), 0..24);
         vec(set.prop_map(|set| set.into_iter().collect()), 1..25)
@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_that_is_alike_is_in_a_cell_that_is_met(
+        fn a_similar_set_is_in_one_of_the_cells(
             (cells, dimensions) in (1usize..=4).prop_flat_map(|n| (cells(n), Just(n))),
             sets in sets(),
             tau in prop::sample::select(vec![0.2, 0.5, 2.0 / 3.0, 0.75, 0.8, 0.9, 1.0]),
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_bound_is_tight_in_one_dimension() {
-        // Ten members: eight of them, or twelve and a half, are as alike as 0.8.
+        // Ten members: sets of 8 to 12.5 members can have similarity 0.8.
         let bounds = ExactBounds::new(0.8).unwrap();
         let page = |length: u32| LengthVector::new(&[length]).unwrap();
         let admitted: Vec<u32> = (0..20).filter(|&it| bounds.admit(&page(10), &page(it))).collect();
@@ -147,8 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn words_with_tau_alone_lose_a_pair_that_members_keep() {
-        // A change that falls into one dimension: 100 of 1000 words, all of the second one.
+    fn bounds_by_words_lose_a_pair_that_bounds_by_members_keep() {
+        // A change in one dimension only: 100 of 1000 words, all of the second one.
         let (new, stored) = ([900, 100], [900, 0]);
         let lengths = |it: [u32; 2]| LengthVector::new(&it).unwrap();
         let (new, stored) = (lengths(new), lengths(stored));

@@ -1,25 +1,25 @@
-//! What a mapping needs to know of a page: its language, its words, its shingles.
+//! What a mapping uses of a page: its language, its words, its shingles.
 //!
-//! Words and shingles are those of a recipe, so a mapping uses what will be compared. Does not handle markup: texts
-//! come in extracted.
+//! Words and shingles are those of a recipe, so a mapping uses what is compared later. Takes extracted text, no
+//! markup.
 
 use super::language::Languages;
 use hapax::features::{ShingleSize, WordHasher, shingles};
 use hapax::fingerprint::fingerprinter::word_hasher;
 use hapax::fingerprint::{Recipe, RecipeError};
 
-/// A page as a mapping sees it.
+/// The properties of a page that a mapping uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageFeatures {
-    /// ISO 639-1, or empty.
+    /// ISO 639-1; empty if unknown.
     pub language: &'static str,
-    /// Hashes of its words in their order.
+    /// Hashes of its words in text order.
     pub words: Vec<u64>,
-    /// Its shingles: distinct, ascending.
+    /// Hashes of its shingles, distinct and ascending.
     pub shingles: Vec<u64>,
 }
 
-/// Makes features by one recipe. Clone it for another thread.
+/// Computes features by one recipe. Clone it for another thread.
 #[derive(Clone, Debug)]
 pub struct FeatureMaker {
     words: WordHasher,
@@ -28,8 +28,8 @@ pub struct FeatureMaker {
 }
 
 impl FeatureMaker {
-    /// By the words of a recipe and the shingles of its sketch, whose Jaccard similarity is meant
-    /// wherever pages are called alike.
+    /// Uses the words of a recipe and the shingles of its sketch. The similarity of pages is the
+    /// Jaccard similarity of these shingles.
     ///
     /// # Errors
     ///
@@ -59,15 +59,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_has_its_words_in_order_and_its_shingles_once() {
+    fn words_are_in_text_order_and_shingles_are_distinct() {
         let recipe = Recipe::built_in("zhu-shingles").unwrap();
         let mut maker = FeatureMaker::new(&recipe).unwrap();
         let text = "It was the best of times, it was the worst of times. ";
         let once = maker.features(text);
         assert_eq!((once.words.len(), once.shingles.len(), once.language), (12, 8, "en"));
         assert_eq!(once.words[0], once.words[6]);
-        // The second time adds only shingles that go over the end of the first, and one of these
-        // four is there already.
+        // Repeating the text adds only the four shingles across the border, and one of them exists
+        // already.
         let twice = maker.features(&text.repeat(2));
         assert_eq!((twice.words.len(), twice.shingles.len()), (24, 11));
         assert!(twice.shingles.windows(2).all(|two| two[0] < two[1]));

@@ -1,12 +1,10 @@
-//! Cells of length vectors, and the machines they are on.
+//! Cells of length vectors, and their assignment to machines.
 //!
-//! Each dimension is cut into intervals ([`slicing`]); a cell is one interval of each. Neighbouring cells have near
-//! numbers, and every machine has a run of them, cut so that the fullest machine is as empty as possible. Lengths
-//! of a page are similar in all dimensions, so most cells are empty; intervals are narrowed until the sample is
-//! balanced or the threshold allows no finer ones. Scattered cells would balance slightly better and cost three
-//! times the messages.
-//!
-//! Source: Zhu et al. 2012, 4.1 and 4.3; the number of intervals and the runs are ours.
+//! Each dimension is cut into intervals ([`slicing`]); a cell is one interval of each. Neighbouring cells have close
+//! numbers, and every machine has a run of cells, cut so that the maximum load is minimal. Lengths of a page are
+//! similar in all dimensions, so most cells are empty; intervals are narrowed until the sample is balanced or the
+//! threshold allows no finer ones. Assigning cells individually would balance slightly better, but cost three times
+//! the messages. Source: Zhu et al. 2012, 4.1 and 4.3; the number of intervals and the runs are ours.
 //!
 //! ```text
 //!   length 2 |  8  9 | 10 11     12 cells, 3 machines:
@@ -22,28 +20,28 @@ use super::dictionary::LengthVector;
 use super::slicing::{self, Lengths};
 
 pub const MOST_MACHINES: u32 = 1 << 16;
-/// The most cells of a grid: they are counted one by one when it is learnt.
+/// Limited because all cells are counted when a grid is learned.
 pub const MOST_CELLS: usize = 1 << 22;
-/// A sample whose fullest machine has this many times the average is balanced enough.
+/// Stops narrowing when the fullest machine has at most this many times the average.
 const BALANCED: f64 = 1.05;
 
-/// How a grid is learnt.
+/// Settings for learning a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridSettings {
     pub machines: u32,
-    /// Pages less similar than this need not be compared; sets the width of fine intervals.
+    /// Pages below this similarity need not be compared; sets the width of fine intervals.
     pub tau: f64,
 }
 
-/// The threshold of fine intervals, unless the caller says otherwise.
+/// The default threshold of fine intervals.
 pub const DEFAULT_TAU: f64 = 0.8;
 
 impl GridSettings {
-    /// The usual ones for so many machines.
+    /// The defaults for this number of machines.
     ///
     /// # Errors
     ///
-    /// There is none, or too many.
+    /// `machines` is not in 1 to [`MOST_MACHINES`].
     pub fn for_machines(machines: u32) -> Result<Self, PartitionError> {
         let settings = Self { machines, tau: DEFAULT_TAU };
         settings.check().map(|()| settings)
@@ -58,19 +56,20 @@ impl GridSettings {
     }
 }
 
-/// Length vectors cut into cells.
+/// Length vectors divided into cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cells {
-    /// Left ends of the intervals of each dimension.
+    /// Left ends of the intervals, per dimension.
     ends: Vec<Vec<u32>>,
 }
 
 impl Cells {
-    /// From the left ends of the intervals of each dimension.
+    /// From the left ends of the intervals, per dimension.
     ///
     /// # Errors
     ///
-    /// There are too many or no dimensions or cells, or ends that do not begin at 0 and ascend.
+    /// There are no dimensions or too many, too many cells, or ends that do not start at 0 and
+    /// ascend.
     pub fn new(ends: Vec<Vec<u32>>) -> Result<Self, PartitionError> {
         LengthVector::new(&vec![0; ends.len()])?;
         let ascend = |ends: &Vec<u32>| {
@@ -90,13 +89,12 @@ impl Cells {
         self.ends.iter().map(Vec::len).product()
     }
 
-    /// The left ends of the intervals of each dimension.
+    /// The left ends of the intervals, per dimension.
     pub fn intervals(&self) -> &[Vec<u32>] {
         &self.ends
     }
 
-    /// The cell of a page. A page with fewer lengths than there are dimensions has none of the
-    /// words of the others.
+    /// The cell of a page. Lengths missing at the end count as 0.
     pub fn of(&self, page: &LengthVector) -> usize {
         let lengths = page.lengths().iter().copied().chain(std::iter::repeat(0));
         self.ends
@@ -105,7 +103,7 @@ impl Cells {
             .fold(0, |cell, (ends, length)| cell * ends.len() + slicing::interval(ends, length))
     }
 
-    /// The cells in which near-duplicates of a page can be, ascending; its own is among them.
+    /// The cells that can contain near-duplicates of a page, ascending; includes the page's own.
     pub fn near(&self, page: &LengthVector, bounds: &Bounds) -> Vec<usize> {
         let lengths = page.lengths().iter().copied().chain(std::iter::repeat(0));
         let mut cells = vec![0];
@@ -121,16 +119,16 @@ impl Cells {
     }
 }
 
-/// Which machine has which cells: runs of them.
+/// The run of cells of each machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runs {
-    /// The first cell of each machine but the first. A machine whose run begins where the next
-    /// one's does has none.
+    /// The first cell of each machine except the first machine. A machine whose run starts where
+    /// the next one's does has no cells.
     starts: Vec<usize>,
 }
 
 impl Runs {
-    /// From the first cells of all machines but the first.
+    /// From the first cells of all machines except the first.
     ///
     /// # Errors
     ///
@@ -144,7 +142,7 @@ impl Runs {
         }
     }
 
-    /// Cuts cells with these numbers of pages into runs, the fullest of which is as empty as can be.
+    /// Cuts cells with these page counts into runs that minimize the maximum load of a machine.
     pub fn balanced(pages: &[u64], machines: u32) -> Self {
         let fullest = pages.iter().max().copied().unwrap_or(0);
         let (mut least, mut enough) = (fullest, pages.iter().sum::<u64>());
@@ -156,7 +154,7 @@ impl Runs {
             }
         }
         let mut starts = runs_of(pages, enough);
-        // Machines that were not needed.
+        // Unused machines get empty runs.
         starts.resize(machines as usize - 1, pages.len());
         Self { starts }
     }
@@ -169,12 +167,12 @@ impl Runs {
         self.starts.partition_point(|&start| start <= cell) as u32
     }
 
-    /// The first cells of all machines but the first.
+    /// The first cells of all machines except the first.
     pub fn starts(&self) -> &[usize] {
         &self.starts
     }
 
-    /// Pages of the fullest machine over the average.
+    /// Pages of the fullest machine divided by the average.
     fn imbalance(&self, pages: &[u64]) -> f64 {
         let mut on = vec![0u64; self.machines() as usize];
         for (cell, pages) in pages.iter().enumerate() {
@@ -186,7 +184,7 @@ impl Runs {
     }
 }
 
-/// Beginnings of runs, the first excepted, none of which has more pages than `most` allows.
+/// The starts of runs, except the first, such that no run has more than `most` pages.
 fn runs_of(pages: &[u64], most: u64) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut run = 0u64;
@@ -200,7 +198,7 @@ fn runs_of(pages: &[u64], most: u64) -> Vec<usize> {
     starts
 }
 
-/// Cells for each of several kinds of pages, and runs over all of them one after the other.
+/// Learns cells for each of several kinds of pages, and runs over the cells of all kinds.
 pub(super) fn learn(
     samples: &[&[LengthVector]],
     dimensions: usize,
@@ -227,7 +225,7 @@ pub(super) fn learn(
             .iter()
             .map(|of| Cells::new(of.iter().map(|slices| slices.merged(intervals)).collect()))
             .collect();
-        // Too many cells: what was found before has to do.
+        // Too many cells: keep the previous ones.
         let Ok(cells) = cells else { break };
         let counts = count(samples, &cells);
         let runs = Runs::balanced(&counts, settings.machines);
@@ -244,7 +242,7 @@ pub(super) fn learn(
     best.map(|(_, cells, runs)| (cells, runs)).ok_or(PartitionError::NoSample)
 }
 
-/// Pages of each cell, kind after kind.
+/// Number of pages in each cell, one kind after the other.
 fn count(samples: &[&[LengthVector]], cells: &[Cells]) -> Vec<u64> {
     let mut counts = Vec::new();
     for (sample, cells) in samples.iter().zip(cells) {
@@ -257,7 +255,7 @@ fn count(samples: &[&[LengthVector]], cells: &[Cells]) -> Vec<u64> {
     counts
 }
 
-/// One dimension of a sample.
+/// The lengths and fine intervals of one dimension of a sample.
 struct Slices {
     lengths: Lengths,
     fine: Vec<u32>,
@@ -278,7 +276,7 @@ impl Slices {
     }
 }
 
-/// Which machine a page lives on, and which ones a new page must be sent to.
+/// Assigns stored pages to machines, and says which machines a new page must be sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     cells: Cells,
@@ -302,17 +300,16 @@ impl Grid {
         &self.cells
     }
 
-    /// Which machine has which.
     pub fn runs(&self) -> &Runs {
         &self.runs
     }
 
-    /// The machine a page lives on.
+    /// The machine that stores a page.
     pub fn machine(&self, page: &LengthVector) -> u32 {
         self.runs.machine(self.cells.of(page))
     }
 
-    /// The machines a new page must be sent to, ascending; the one it will live on is among them.
+    /// The machines a new page must be sent to, ascending; includes the one that will store it.
     pub fn machines_near(&self, page: &LengthVector, bounds: &Bounds) -> Vec<u32> {
         let cells = self.cells.near(page, bounds);
         let mut machines: Vec<u32> =
@@ -337,7 +334,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_within_each_others_bounds_are_compared_on_a_machine(
+        fn pages_within_each_others_bounds_are_compared_on_some_machine(
             pages in (1usize..=3).prop_flat_map(pages),
             machines in 1u32..20,
             tau in 0.6f64..0.95,
@@ -357,7 +354,7 @@ mod tests {
         }
 
         #[test]
-        fn no_other_runs_have_an_emptier_fullest_machine(
+        fn no_other_runs_have_a_smaller_maximum_load(
             pages in vec(0u64..30, 1..9),
             machines in 1u32..5,
         ) {
@@ -373,7 +370,7 @@ mod tests {
         }
     }
 
-    /// All ways of cutting, one by one.
+    /// The minimal maximum load, by trying all cuts.
     fn fullest_by_trying(pages: &[u64], machines: u32) -> u64 {
         if machines == 1 {
             return pages.iter().sum();
@@ -389,7 +386,7 @@ mod tests {
 
     #[test]
     fn intervals_become_narrower_until_machines_are_balanced() {
-        // Two lengths that nearly agree, as those of pages do; short pages are more.
+        // Two lengths that nearly agree, like those of pages, with more short pages than long ones.
         let page = |n: u32| {
             let length = 20 + n * n / 8000;
             LengthVector::new(&[length, length * (700 + n * 7919 % 600) / 1000]).unwrap()
@@ -398,13 +395,14 @@ mod tests {
         let grid = Grid::learn(&pages, &GridSettings::for_machines(16).unwrap()).unwrap();
         let mut on = vec![0u32; 16];
         pages.iter().for_each(|page| on[grid.machine(page) as usize] += 1);
-        // A formula would have made 4 by 4 cells, of which 4 are nearly all: 4 times the average.
+        // A formula would give 4 by 4 cells, 4 of which contain nearly all pages: 4 times the
+        // average.
         assert!(*on.iter().max().unwrap() < 2 * 4000 / 16, "{on:?}");
         assert!(grid.cells().count() > 64);
     }
 
     #[test]
-    fn what_cannot_be_learnt_from_is_refused() {
+    fn unusable_samples_and_settings_are_refused() {
         let settings = GridSettings::for_machines(4).unwrap();
         assert_eq!(Grid::learn(&[], &settings), Err(PartitionError::NoSample));
         let mixed = [LengthVector::new(&[1]).unwrap(), LengthVector::new(&[1, 2]).unwrap()];
@@ -416,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_and_runs_that_make_no_sense_are_refused() {
+    fn invalid_cells_and_runs_are_refused() {
         let ends = |ends: &[&[u32]]| Cells::new(ends.iter().map(|it| it.to_vec()).collect());
         assert_eq!(ends(&[&[0, 5], &[0, 5, 9]]).unwrap().count(), 6);
         assert_eq!(ends(&[&[0, 5], &[1, 5]]), Err(PartitionError::Ends { dimension: 1 }));

@@ -1,32 +1,31 @@
-//! Guesses the language of a page from the hashes of its words: the outermost split of a mapping.
+//! Guesses the language of a page from the hashes of its words. A mapping splits by language first.
 //!
-//! A page is in the language whose stop words it has most of; a word on several lists counts in part for each.
-//! Pages with too few stop words are in no language. What the markup states is ignored: copies state different
-//! things, while the words of near-duplicates are nearly the same.
+//! The language is the one with the largest share of stop words; a word on several lists counts in part for each.
+//! Pages with too few stop words have no language. Ignores declarations in the markup, because copies declare
+//! different languages while the words of near-duplicates are almost the same.
 //!
-//! Source: Zhu et al. 2012, 4.1 (which does not say how).
+//! Source: Zhu et al. 2012, 4.1 (without a method).
 
 use hapax::features::hash::word_hash;
 use hapax::fingerprint::Recipe;
 use hapax::text::language::{LANGUAGES, StopWords};
 
-/// The code of pages in no language that is known.
+/// The code of pages without a known language.
 pub const NO_LANGUAGE: &str = "";
-/// The least share of words that are stop words of the language.
+/// The minimum share of words that are stop words of the language.
 const LEAST_SHARE: f64 = 0.08;
 
-/// Guesses languages.
 #[derive(Clone, Debug)]
 pub struct Languages {
-    /// Hashes of stop words, ascending, and a bit for each language that has it.
+    /// Hashes of stop words, ascending, each with a bit per language that lists it.
     words: Vec<(u64, u64)>,
 }
 
 impl Languages {
-    /// For words that are hashed by a recipe.
+    /// Uses words as hashed by a recipe.
     pub fn of(recipe: &Recipe) -> Self {
         let mut words: Vec<(u64, u64)> = Vec::new();
-        // Stems and what is left without stop words are on no list.
+        // Without stop words, or with stems, no word matches a list.
         if recipe.stop_words.is_none() && recipe.stemming.is_none() {
             for (number, language) in LANGUAGES.iter().enumerate() {
                 let list = StopWords::for_language(language.code).ok();
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_in_the_language_of_their_small_words() {
+    fn the_language_is_that_of_most_stop_words() {
         let recipe = "web-2";
         assert_eq!(guess(recipe, "the cat and the dog are not in the house of my brother"), "en");
         assert_eq!(guess(recipe, "der hund und die katze sind nicht in dem haus von mir"), "de");
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recipe_without_small_words_has_no_languages() {
+    fn a_recipe_without_stop_words_has_no_languages() {
         assert_eq!(guess("sood-tfidf", "the cat and the dog are in the house"), NO_LANGUAGE);
     }
 }

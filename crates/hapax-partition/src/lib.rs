@@ -1,8 +1,8 @@
-//! Maps pages to machines by the lengths of their parts.
+//! Assigns pages to machines by the lengths of their parts.
 //!
-//! A dictionary is split into sub-dictionaries; the words of a page in each make its [`LengthVector`].
-//! Near-duplicates have similar lengths, so a page is stored in one cell of a [`Grid`], and a new one is sent only
-//! to near cells.
+//! A dictionary is split into sub-dictionaries; the numbers of a page's words in each form its [`LengthVector`].
+//! Near-duplicates have similar lengths, so a page is stored in one cell of a [`Grid`], and a new page is sent only
+//! to nearby cells.
 //!
 //! ```
 //! use hapax_partition::{Bounds, Dictionary, Grid, GridSettings};
@@ -21,7 +21,7 @@
 //! # Ok::<(), hapax_partition::PartitionError>(())
 //! ```
 //!
-//! Guarantees that a page has one home, and that a pair above the threshold is compared as far as both keep to the
+//! Guarantees that a page is stored in one cell, and that a pair above the threshold is compared if both keep to the
 //! sampled [`Bounds`]; [`measure`] measures the loss. **This holds for Jaccard similarity of shingles, not for the
 //! distance of SimHash fingerprints.** A machine is a number; networks are not handled. Start at [`mapping`].
 //!
@@ -43,7 +43,7 @@ pub mod slicing;
 pub mod study;
 
 pub use bounds::{Bounds, Deviations};
-pub use compare::Shelf;
+pub use compare::StoredPages;
 pub use dictionary::{Dictionary, LengthVector};
 pub use exact::ExactBounds;
 pub use features::{FeatureMaker, PageFeatures};
@@ -53,56 +53,44 @@ pub use quality::{Quality, coefficient_of_variation, measure};
 pub use sample::EvenSample;
 pub use study::{Study, StudySettings, study};
 
-/// Why pages cannot be mapped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartitionError {
-    /// Lengths have few dimensions.
     #[error("{given} dimensions are out of range: 1 to {}", dictionary::MOST_DIMENSIONS)]
     Dimensions { given: usize },
     #[error("{given} machines are out of range: 1 to {most}")]
     Machines { given: u32, most: u32 },
     #[error("a similarity of {given} is out of range: it must be above 0 and at most 1")]
     Similarity { given: f64 },
-    /// Enlarging makes smaller.
+    /// The widening factor would narrow the range.
     #[error("an enlarging factor of {given} is out of range: it must be at least 1 and finite")]
     Enlargement { given: f64 },
-    /// Nothing to learn from.
     #[error("a mapping cannot be learnt from no pages: give a sample")]
     NoSample,
-    /// Pages of different dictionaries.
+    /// Pages from different dictionaries.
     #[error("a page with {found} lengths among pages with {expected}: use one dictionary for all")]
     MixedDimensions {
-        /// Lengths of the first page.
+        /// Number of lengths of the first page.
         expected: usize,
-        /// Lengths of another.
+        /// Number of lengths of another page.
         found: usize,
     },
-    /// A word of two dimensions.
     #[error("the word {word:016x} is placed in two dimensions")]
     PlacedTwice { word: u64 },
-    /// Not the left ends of intervals.
     #[error("the intervals of dimension {} do not begin at 0 and ascend", dimension + 1)]
     Ends {
-        /// Which dimension, from 0.
+        /// From 0.
         dimension: usize,
     },
     #[error("{given} cells are more than the {most} allowed")]
-    Cells {
-        /// How many there would be.
-        given: usize,
-        most: usize,
-    },
-    /// Machines that overlap.
+    Cells { given: usize, most: usize },
     #[error("the first cells of machines do not ascend")]
     Runs,
-    /// Languages in disorder.
     #[error("languages do not begin with the part for the rest, or do not ascend")]
     Languages,
-    /// Not a file of a mapping.
+    /// The text is not a mapping file.
     #[error("{reason}")]
     File { reason: String },
-    /// Written by a later release.
     #[error(
         "version {found} is newer than {newest}, the last one this build reads; learn it again"
     )]

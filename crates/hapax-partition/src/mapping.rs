@@ -1,12 +1,10 @@
-//! A whole mapping: languages, each with its dictionary and cells, over one set of machines.
+//! A complete mapping: languages, each with its dictionary and cells, on one set of machines.
 //!
-//! Each language with enough sampled pages gets a dictionary and cells; the rest share one. Machines have runs of
-//! the cells of all languages. Guarantees that a page has one home, and that a pair above tau is compared if both keep to
-//! the bounds and are guessed to be in one language; [`quality`](super::quality) measures the loss. Holds for
-//! Jaccard, not for the distance of fingerprints. Does not read files: see [`to_toml`](Mapping::to_toml) and
-//! [`from_toml`](Mapping::from_toml).
-//!
-//! Source: Zhu et al. 2012, 4.
+//! Each language with enough sampled pages gets a dictionary and cells; all other pages share one part. Machines have
+//! runs of the cells of all parts. Guarantees that a page is stored in one cell, and that a pair above tau is
+//! compared if both keep to the bounds and have the same guessed language; [`quality`](super::quality) measures the
+//! loss. Holds for Jaccard, not for the distance of fingerprints. Does no I/O: see [`to_toml`](Mapping::to_toml) and
+//! [`from_toml`](Mapping::from_toml). Source: Zhu et al. 2012, 4.
 
 use std::collections::BTreeMap;
 
@@ -17,33 +15,32 @@ use super::features::PageFeatures;
 use super::grid::{self, Cells, GridSettings, Runs};
 use super::language::NO_LANGUAGE;
 
-/// The least pages of a sample, and the least share of it, that make a language one of its own.
+/// A language needs at least this many pages and this share of a sample for a part of its own.
 const LEAST_PAGES: usize = 50;
 const LEAST_SHARE: f64 = 0.01;
-/// The paper tried enlarging factors up to this.
+/// The largest widening factor that the paper tried.
 pub const MOST_RHO: f64 = 1.3;
 
-/// How a mapping is learnt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MappingSettings {
-    /// Lengths of a page: 1 to 4.
+    /// Lengths per page: 1 to 4.
     pub dimensions: usize,
     pub machines: u32,
-    /// Pages less similar than this need not be compared.
+    /// Pages below this similarity need not be compared.
     pub tau: f64,
-    /// By how much ranges are enlarged. `None`: by the sampled deviations that half of the pages
-    /// keep to, and not more than [`MOST_RHO`].
+    /// Factor that widens the length ranges. `None`: from the deviations that half of the sampled
+    /// pages do not exceed, up to [`MOST_RHO`].
     pub rho: Option<f64>,
-    /// Are pages split by language first?
+    /// Whether pages are split by language first.
     pub by_language: bool,
 }
 
 impl MappingSettings {
-    /// Can anything be learnt with these? Better asked before pages are read.
+    /// Checks the settings, so that errors appear before pages are read.
     ///
     /// # Errors
     ///
-    /// One is out of range.
+    /// A value is out of range.
     pub fn check(&self) -> Result<(), PartitionError> {
         Dictionary::by_hash(self.dimensions)?;
         GridSettings::for_machines(self.machines)?;
@@ -51,43 +48,41 @@ impl MappingSettings {
     }
 }
 
-/// One language of a mapping.
+/// One part of a mapping: a language, or the rest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// ISO 639-1; [`NO_LANGUAGE`] for the rest.
     pub language: String,
-    /// Pages of the sample.
+    /// Number of sampled pages.
     pub pages: u64,
-    /// Which dimension a word belongs to.
     pub dictionary: Dictionary,
-    /// Where lengths are cut.
     pub cells: Cells,
 }
 
-/// Which machine a page lives on, and which ones a new page must be sent to.
+/// Assigns stored pages to cells and machines, and says where a new page must be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
-    /// By whose words.
+    /// The recipe of the words.
     recipe: String,
     bounds: Bounds,
     deviations: Deviations,
     parts: Vec<Part>,
-    /// The first cell of each part.
+    /// The number of each part's first cell.
     firsts: Vec<usize>,
     runs: Runs,
 }
 
-/// A page as a mapping places it.
+/// A page's part and lengths in a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Which part it belongs to.
+    /// Index in [`Mapping::parts`].
     pub part: u16,
-    /// Its lengths by the dictionary of that part.
+    /// Its lengths in the dictionary of that part.
     pub lengths: LengthVector,
 }
 
 impl Mapping {
-    /// Learns from a sample whose words are those of `recipe`.
+    /// Learns a mapping from a sample whose words are those of `recipe`.
     ///
     /// # Errors
     ///
@@ -125,7 +120,7 @@ impl Mapping {
         let measured = by.values().zip(&lengths).flat_map(|(pages, lengths)| {
             pages.iter().zip(lengths).map(|(page, lengths)| (*lengths, page.shingles.len() as u32))
         });
-        // A sample of pages that miss a dimension says nothing about deviations.
+        // If no sampled page has words in all dimensions, the deviations are unknown.
         let deviations =
             Deviations::sampled(measured, 0.5).unwrap_or(Deviations { epsilon: 0.0, delta: 0.0 });
         let bounds = Bounds::new(tau, rho.unwrap_or_else(|| deviations.rho().min(MOST_RHO)))?;
@@ -143,11 +138,11 @@ impl Mapping {
         Self::new(recipe.to_owned(), bounds, deviations, parts, runs)
     }
 
-    /// Puts a mapping together.
+    /// Assembles a mapping.
     ///
     /// # Errors
     ///
-    /// There is no part for the rest, a language comes twice, or dimensions differ.
+    /// There is no part for the rest, a language occurs twice, or dimensions differ.
     pub fn new(
         recipe: String,
         bounds: Bounds,
@@ -178,37 +173,35 @@ impl Mapping {
         Ok(Self { recipe, bounds, deviations, parts, firsts, runs })
     }
 
-    /// Whose words it knows.
+    /// The name of the recipe whose words are used.
     pub fn recipe(&self) -> &str {
         &self.recipe
     }
 
-    /// How far the lengths of near-duplicates lie apart.
+    /// The bounds on lengths of near-duplicates.
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
     }
 
-    /// What the sample showed.
+    /// The deviations of the sample.
     pub fn deviations(&self) -> &Deviations {
         &self.deviations
     }
 
-    /// The languages; the first one is the rest.
+    /// The parts; the first one is the rest.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Which machine has which cells.
     pub fn runs(&self) -> &Runs {
         &self.runs
     }
 
-    /// How many lengths a page has.
+    /// Number of lengths of a page.
     pub fn dimensions(&self) -> usize {
         self.parts.first().map_or(0, |part| part.dictionary.dimensions())
     }
 
-    /// The part and the lengths of a page.
     pub fn place(&self, page: &PageFeatures) -> Placed {
         let language = |part: &Part| part.language.as_str().cmp(page.language);
         let part = self.parts.binary_search_by(language).unwrap_or(0);
@@ -216,7 +209,7 @@ impl Mapping {
         Placed { part: part as u16, lengths }
     }
 
-    /// The lowest number that no cell has.
+    /// One more than the highest cell number.
     pub fn cells(&self) -> usize {
         self.parts.iter().map(|part| part.cells.count()).sum()
     }
@@ -226,7 +219,7 @@ impl Mapping {
         self.firsts[part] + self.parts[part].cells.of(&page.lengths)
     }
 
-    /// The cells in which near-duplicates of a page can be, ascending; its own is among them.
+    /// The cells that can contain near-duplicates of a page, ascending; includes the page's own.
     pub fn cells_near(&self, page: &Placed) -> Vec<usize> {
         let part = usize::from(page.part);
         let mut cells = self.parts[part].cells.near(&page.lengths, &self.bounds);
@@ -238,7 +231,7 @@ impl Mapping {
         self.runs.machine(cell)
     }
 
-    /// The machines of some cells, ascending, each once.
+    /// The machines of these cells, ascending and distinct.
     pub fn machines(&self, cells: &[usize]) -> Vec<u32> {
         let mut machines: Vec<u32> = cells.iter().map(|&cell| self.machine(cell)).collect();
         machines.sort_unstable();
@@ -247,7 +240,7 @@ impl Mapping {
     }
 }
 
-/// How often each word occurs.
+/// Number of occurrences of each word.
 fn word_counts(pages: &[&PageFeatures]) -> Vec<(u64, u64)> {
     let mut words: Vec<u64> = pages.iter().flat_map(|page| page.words.iter().copied()).collect();
     words.sort_unstable();
@@ -258,7 +251,8 @@ fn word_counts(pages: &[&PageFeatures]) -> Vec<(u64, u64)> {
 pub(super) mod tests {
     use super::*;
 
-    /// Pages of a few lengths in two languages and none, words Zipf-like and repeated.
+    /// Pages of a few lengths in two languages and without one, with a Zipf-like distribution of
+    /// words.
     pub(in super::super) fn pages(count: u64) -> Vec<PageFeatures> {
         let mix = |n: u64| {
             let mut z = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -272,7 +266,7 @@ pub(super) mod tests {
                 let length = 20 + mix(page ^ 0xabcd) % 400;
                 let word = |n: u64| {
                     let dice = mix(page << 20 | n);
-                    // Small numbers are common.
+                    // Small numbers are frequent.
                     mix((dice % 1000 * (dice >> 20 & 1023) / 1000) << 8 | language.len() as u64)
                 };
                 let words: Vec<u64> = (0..length).map(word).collect();
@@ -292,7 +286,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn languages_have_cells_of_their_own_and_share_machines() {
+    fn each_language_has_its_own_cells_and_all_share_machines() {
         let pages = pages(2000);
         for dimensions in 1..=3 {
             let mapping = Mapping::learn(&pages, "test", &settings(dimensions, 8)).unwrap();
@@ -315,13 +309,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_language_with_few_pages_goes_with_the_rest() {
+    fn a_language_with_few_pages_belongs_to_the_rest() {
         let mut pages = pages(400);
         pages[7].language = "fr";
         let mapping = Mapping::learn(&pages, "test", &settings(2, 4)).unwrap();
         assert!(mapping.parts().iter().all(|part| part.language != "fr"));
         assert_eq!(mapping.place(&pages[7]).part, 0);
-        // One that was not in the sample does, too.
+        // So does a language that was not in the sample.
         let unrelated = PageFeatures { language: "ja", ..pages[0].clone() };
         assert_eq!(mapping.place(&unrelated).part, 0);
         let single = MappingSettings { by_language: false, ..settings(2, 4) };
@@ -329,7 +323,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn bad_settings_and_no_sample_are_refused() {
+    fn bad_settings_and_empty_samples_are_refused() {
         let pages = pages(60);
         assert_eq!(Mapping::learn(&[], "test", &settings(1, 4)), Err(PartitionError::NoSample));
         for bad in [

@@ -1,7 +1,6 @@
-//! Mappings as TOML: a small file that says what it is.
+//! Writes and reads mappings as TOML.
 //!
-//! Whatever is read may be wrong: an unknown field, another format or a later version, numbers that
-//! do not fit together are errors that say so, and nothing is mapped by half a file.
+//! Input may be invalid: an unknown field, another format, a later version or inconsistent numbers are errors.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +10,7 @@ use super::dictionary::Dictionary;
 use super::grid::{Cells, Runs};
 use super::mapping::{Mapping, Part};
 
-/// What a file says it is.
+/// The value of `format`.
 const FORMAT: &str = "hapax-partition";
 /// The version that is written, and the only one so far.
 const VERSION: u32 = 1;
@@ -21,7 +20,7 @@ const VERSION: u32 = 1;
 struct MappingFile {
     format: String,
     version: u32,
-    /// By whose words.
+    /// The recipe of the words.
     recipe: String,
     dimensions: usize,
     machines: u32,
@@ -29,7 +28,7 @@ struct MappingFile {
     rho: f64,
     epsilon: f64,
     delta: f64,
-    /// The first cell of each machine but the first.
+    /// The first cell of each machine except the first.
     starts: Vec<usize>,
     language: Vec<PartFile>,
 }
@@ -37,16 +36,15 @@ struct MappingFile {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PartFile {
-    /// Empty for the rest.
     code: String,
     pages: u64,
-    /// Left ends of the intervals of each dimension.
+    /// Left ends of the intervals, per dimension.
     intervals: Vec<Vec<u32>>,
-    /// Placed words of each dimension: hashes as 16 hexadecimal digits, spaces between.
+    /// Placed words, per dimension: hashes as 16 hexadecimal digits separated by spaces.
     words: Vec<String>,
 }
 
-/// Distinguishes another format from a later version before the rest is parsed.
+/// Detects another format or a later version before the rest is parsed.
 #[derive(Deserialize)]
 struct Opening {
     format: Option<String>,
@@ -54,7 +52,7 @@ struct Opening {
 }
 
 impl Mapping {
-    /// The text of its file.
+    /// Returns the mapping as TOML.
     pub fn to_toml(&self) -> String {
         let file = MappingFile {
             format: FORMAT.to_owned(),
@@ -76,11 +74,11 @@ impl Mapping {
         )
     }
 
-    /// Reads the text of a file.
+    /// Reads a mapping from TOML.
     ///
     /// # Errors
     ///
-    /// It is something else, of a later version, or contradicts itself.
+    /// The text is not a mapping, has a later version, or is inconsistent.
     pub fn from_toml(text: &str) -> Result<Self, PartitionError> {
         let wrong = |error: toml::de::Error| PartitionError::File {
             reason: error.to_string().trim_end().to_owned(),
@@ -157,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mapping_comes_back_from_its_file() {
+    fn a_written_mapping_reads_back_equal() {
         let pages = pages(1000);
         for dimensions in 1..=3 {
             let mapping = Mapping::learn(&pages, "web-2:abc", &settings(dimensions, 16)).unwrap();
@@ -168,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said() {
+    fn errors_say_what_is_wrong_with_a_file() {
         let mapping = Mapping::learn(&pages(300), "web-2:abc", &settings(2, 4)).unwrap();
         let text = mapping.to_toml();
         let changed = |from: &str, to: &str| {

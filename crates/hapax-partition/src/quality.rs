@@ -1,9 +1,9 @@
 //! Measures a mapping.
 //!
-//! *Imbalance* is the pages of the fullest machine over the average. *Avoided* is the share of messages saved,
-//! compared with sending every new page to every other machine. *Work* counts comparisons cell by cell; the slowest
-//! machine decides. *Found* is the share of known pairs whose stored page is in a cell that the new page is sent
-//! to.
+//! *Imbalance* is the number of pages on the fullest machine divided by the average. *Avoided* is the share of
+//! messages saved, compared with sending every new page to every other machine. *Work* counts comparisons cell by
+//! cell; the slowest machine decides. *Recall* is the share of known pairs whose stored page is in a cell that the
+//! new page is sent to.
 //!
 //! Source: Zhu et al. 2012, 6.1, Figures 4 to 6.
 
@@ -12,18 +12,18 @@ use super::dictionary::LengthVector;
 use super::grid::Grid;
 use super::mapping::{Mapping, Placed};
 
-/// Something that gives pages homes and sends new ones around.
+/// Assigns pages to cells and cells to machines.
 pub trait Layout {
-    /// What it knows of a page.
+    /// What the layout knows of a page.
     type Page;
 
-    /// The lowest number that no cell has.
+    /// One more than the highest cell number.
     fn cells(&self) -> usize;
     fn machines(&self) -> u32;
     fn machine(&self, cell: usize) -> u32;
-    /// The cell a page lives in.
+    /// The cell that stores a page.
     fn home(&self, page: &Self::Page) -> usize;
-    /// The cells a new page visits; its home is among them.
+    /// The cells that a new page is sent to; includes its home.
     fn visits(&self, page: &Self::Page) -> Vec<usize>;
 }
 
@@ -75,31 +75,31 @@ impl Layout for Mapping {
     }
 }
 
-/// What was found out about a mapping.
+/// Measured properties of a layout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
-    /// Pages of the fullest machine over the average; 1 is best.
+    /// Pages of the fullest machine divided by the average; 1 is best.
     pub imbalance: f64,
-    /// The share of messages to other machines that need not be sent; 1 with one machine.
+    /// Share of messages to other machines that is saved; 1 with one machine.
     pub avoided: f64,
-    /// The share of known pairs that are compared; 1 when none are known.
-    pub found: f64,
-    /// Comparisons without any mapping: every new page with every stored one.
+    /// Share of known pairs that are compared; 1 without known pairs.
+    pub recall: f64,
+    /// Comparisons without a mapping: every new page with every stored one.
     pub all: u64,
-    /// Comparisons on all machines together.
+    /// Comparisons on all machines.
     pub work: u64,
-    /// Comparisons on the machine that has the most of them.
+    /// Comparisons on the machine with the most.
     pub slowest: u64,
 }
 
 impl Quality {
-    /// How many times faster than one machine that compares with everything.
+    /// Speed relative to one machine that compares with all stored pages.
     pub fn speed_up(&self) -> f64 {
         if self.slowest == 0 { 1.0 } else { self.all as f64 / self.slowest as f64 }
     }
 }
 
-/// Pages of the fullest machine over the average.
+/// Pages of the fullest machine divided by the average.
 pub fn imbalance<L: Layout>(layout: &L, stored: &[L::Page]) -> f64 {
     let mut on = vec![0u64; layout.machines() as usize];
     for page in stored {
@@ -109,8 +109,8 @@ pub fn imbalance<L: Layout>(layout: &L, stored: &[L::Page]) -> f64 {
     if stored.is_empty() { 1.0 } else { fullest as f64 * on.len() as f64 / stored.len() as f64 }
 }
 
-/// Measures a layout by stored pages, new pages, and pairs of them (positions of new and stored page)
-/// that are known to be near-duplicates.
+/// Measures a layout with stored pages, new pages, and known pairs of near-duplicates (positions of
+/// the new and the stored page).
 pub fn measure<L: Layout>(
     layout: &L,
     stored: &[L::Page],
@@ -136,7 +136,7 @@ pub fn measure<L: Layout>(
         visited.dedup();
         sent += (visited.len() as u64).saturating_sub(1);
     }
-    let meets = |&&(a, b): &&(u32, u32)| match (new.get(a as usize), homes.get(b as usize)) {
+    let is_compared = |&&(a, b): &&(u32, u32)| match (new.get(a as usize), homes.get(b as usize)) {
         (Some(page), Some(cell)) => layout.visits(page).contains(cell),
         _ => false,
     };
@@ -145,14 +145,14 @@ pub fn measure<L: Layout>(
     Quality {
         imbalance: imbalance(layout, stored),
         avoided: ratio((possible - sent) as f64, possible as f64, 1.0),
-        found: ratio(pairs.iter().filter(meets).count() as f64, pairs.len() as f64, 1.0),
+        recall: ratio(pairs.iter().filter(is_compared).count() as f64, pairs.len() as f64, 1.0),
         all: new.len() as u64 * stored.len() as u64,
         work: work_on.iter().sum(),
         slowest: work_on.iter().max().copied().unwrap_or(0),
     }
 }
 
-/// Standard deviation over mean, of a set of which all members are known; 0 for none.
+/// Standard deviation divided by the mean, for a complete population; 0 for an empty one.
 pub fn coefficient_of_variation(values: &[f64]) -> f64 {
     let n = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn two_machines_with_short_and_long_pages_need_not_talk() {
+    fn two_machines_with_short_and_long_pages_exchange_no_messages() {
         let stored: Vec<LengthVector> =
             [10, 10, 11, 11, 1000, 1300].into_iter().map(page).collect();
         let grid = Grid::learn(&stored, &GridSettings::for_machines(2).unwrap()).unwrap();
@@ -179,18 +179,18 @@ mod tests {
         let quality = measure(&(&grid, &bounds), &stored, &new, &[(0, 0), (1, 4), (0, 5)]);
         assert!((quality.imbalance - 4.0 / 3.0).abs() < 1e-12);
         assert!((quality.avoided - 1.0).abs() < 1e-12);
-        assert!((quality.found - 2.0 / 3.0).abs() < 1e-12);
+        assert!((quality.recall - 2.0 / 3.0).abs() < 1e-12);
         assert_eq!((quality.all, quality.work, quality.slowest), (12, 6, 4));
         assert!((quality.speed_up() - 3.0).abs() < 1e-12);
     }
 
     #[test]
-    fn one_machine_is_balanced_and_silent() {
+    fn one_machine_is_balanced_and_sends_no_messages() {
         let stored = [page(3), page(900)];
         let grid = Grid::learn(&stored, &GridSettings::for_machines(1).unwrap()).unwrap();
         let bounds = Bounds::new(0.9, 1.0).unwrap();
         let quality = measure(&(&grid, &bounds), &stored, &stored, &[]);
-        assert_eq!((quality.imbalance, quality.avoided, quality.found), (1.0, 1.0, 1.0));
+        assert_eq!((quality.imbalance, quality.avoided, quality.recall), (1.0, 1.0, 1.0));
     }
 
     #[test]

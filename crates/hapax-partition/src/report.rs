@@ -1,4 +1,4 @@
-//! What a study found, in rows and as one page that fetches nothing.
+//! The results of a study as table rows and as one self-contained HTML page.
 
 use crate::study::{Study, StudySettings, Trial};
 use hapax_report::chart::{Axis, Chart, Series};
@@ -12,14 +12,14 @@ th, td { text-align: right; padding: 0.2rem 1rem 0.2rem 0; }
 th { color: var(--soft); font-weight: 600; } td { border-top: 1px solid var(--line); }
 ";
 
-/// Title, unit, a value that is shown in any case, what is drawn, and how to read it.
+/// Title, unit, a value that the axis always includes, the plotted value, and an explanation.
 type Plot = (&'static str, &'static str, f64, fn(&Trial) -> f64, &'static str);
 
-/// What [`cells`] has of every trial.
+/// Headers of [`cells`].
 pub const COLUMNS: [&str; 9] =
     ["N", "machines", "imbalance", "avoided", "lost", "speed-up", "variation", "rho", "cells"];
 
-/// A trial as people read it.
+/// A trial as a table row.
 pub fn cells(trial: &Trial) -> [String; 9] {
     let it = &trial.quality;
     [
@@ -27,7 +27,7 @@ pub fn cells(trial: &Trial) -> [String; 9] {
         trial.machines.to_string(),
         format!("{:.2}", it.imbalance),
         format!("{:.1} %", 100.0 * it.avoided),
-        format!("{:.2} %", 100.0 * (1.0 - it.found)),
+        format!("{:.2} %", 100.0 * (1.0 - it.recall)),
         format!("{:.1}", it.speed_up()),
         format!("{:.2} %", 100.0 * trial.variation),
         format!("{:.2}", trial.rho),
@@ -35,7 +35,7 @@ pub fn cells(trial: &Trial) -> [String; 9] {
     ]
 }
 
-/// What the mappings were tried on.
+/// Describes the pages of a study.
 pub fn tried_on(study: &Study) -> String {
     let count = |n: usize| grouped(n as u64);
     let languages: Vec<String> = study
@@ -91,7 +91,7 @@ pub fn page(study: &Study, settings: &StudySettings) -> String {
             "Pairs lost",
             "%",
             0.0,
-            |it| 100.0 * (1.0 - it.quality.found),
+            |it| 100.0 * (1.0 - it.quality.recall),
             "Of the pairs that exact comparison without partitioning finds.",
         ),
         (

@@ -1,10 +1,10 @@
-//! An even sample of a stream whose length nobody knows.
+//! An even sample of a stream of unknown length.
 //!
-//! Every page is kept at first; whenever there are twice as many as wanted, every second one goes
-//! and from then on only every second, fourth, eighth comes in. So the sample is spread evenly
-//! over the whole stream, in its order, and the same stream gives the same sample.
+//! Keeps every page at first. Whenever there are twice as many as wanted, drops every second one, and from then on
+//! takes only every second, fourth, eighth page. So the sample is spread evenly over the whole stream, in its order,
+//! and the same stream gives the same sample.
 
-/// Keeps between one and two times as many items as wanted, or all of a shorter stream.
+/// Keeps between `wanted` and twice as many items, or all of a shorter stream.
 #[derive(Clone, Debug)]
 pub struct EvenSample<T> {
     wanted: usize,
@@ -14,12 +14,12 @@ pub struct EvenSample<T> {
 }
 
 impl<T> EvenSample<T> {
-    /// Of so many items at least; 0 counts as 1.
+    /// Keeps at least `wanted` items; 0 counts as 1.
     pub fn new(wanted: usize) -> Self {
         Self { wanted: wanted.max(1), every: 1, seen: 0, kept: Vec::new() }
     }
 
-    /// Takes the next item, or leaves it.
+    /// Takes or skips the next item.
     pub fn add(&mut self, item: T) {
         if self.seen.is_multiple_of(self.every) {
             self.kept.push(item);
@@ -35,12 +35,12 @@ impl<T> EvenSample<T> {
         self.seen += 1;
     }
 
-    /// How many have been offered.
+    /// Number of items added.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// What was kept, in order.
+    /// The sample, in stream order.
     pub fn into_kept(self) -> Vec<T> {
         self.kept
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_even_and_of_the_size_asked_for() {
+    fn a_sample_is_even_and_has_the_wanted_size() {
         for (length, wanted) in [(0u64, 5usize), (7, 5), (10, 5), (1000, 5), (1023, 16), (9, 0)] {
             let mut sample = EvenSample::new(wanted);
             (0..length).for_each(|item| sample.add(item));

@@ -1,15 +1,16 @@
 //! Cuts one dimension into intervals.
 //!
-//! The left end of a fine interval is the first length so much longer than the left end before it that pages of the
-//! two cannot match. Neighbours are then merged into as many intervals as there is room for, minimising the sum of
-//! squares of their page counts.
+//! The left end of a fine interval is the first length that is too long to match the left end before it. Neighbouring
+//! intervals are then merged into the allowed number of intervals, which minimizes the sum of squares of their page
+//! counts.
 //!
 //! Source: Zhu et al. 2012, 4.3 (with its examples), after Theobald et al. 2008 (SpotSigs).
 
-/// Pages of each length, by length.
+/// Number of pages of each length.
 pub type Lengths = std::collections::BTreeMap<u32, u64>;
 
-/// The left ends of the fine intervals, ascending. The first is 0 and the last never ends.
+/// The left ends of the fine intervals, ascending. The first is 0, and the last interval is
+/// unbounded.
 pub fn fine(lengths: &Lengths, tau: f64) -> Vec<u32> {
     let mut ends: Vec<u32> = Vec::new();
     for &length in lengths.keys() {
@@ -18,7 +19,7 @@ pub fn fine(lengths: &Lengths, tau: f64) -> Vec<u32> {
             ends.push(length);
         }
     }
-    // What is shorter than anything in the sample belongs to the first.
+    // Lengths shorter than any in the sample belong to the first interval.
     match ends.first_mut() {
         Some(first) => *first = 0,
         None => ends.push(0),
@@ -26,7 +27,7 @@ pub fn fine(lengths: &Lengths, tau: f64) -> Vec<u32> {
     ends
 }
 
-/// Merges fine intervals into at most `most` coarse ones; gives back their left ends.
+/// Merges fine intervals into at most `most` coarse ones; returns their left ends.
 pub fn merge(fine: &[u32], lengths: &Lengths, most: usize) -> Vec<u32> {
     let pages: Vec<u64> = (0..fine.len())
         .map(|at| {
@@ -40,8 +41,8 @@ pub fn merge(fine: &[u32], lengths: &Lengths, most: usize) -> Vec<u32> {
     cuts(&pages, most).into_iter().map(|at| fine[at]).collect()
 }
 
-/// Where to cut a row of numbers into at most `most` pieces with the least sum of squares; the
-/// beginnings of the pieces. Of equally good cuts the leftmost.
+/// Cuts a row of numbers into at most `most` pieces with the minimal sum of squares; returns the
+/// starts of the pieces. Ties go to the leftmost cuts.
 pub fn cuts(loads: &[u64], most: usize) -> Vec<usize> {
     let n = loads.len();
     let most = most.clamp(1, n.max(1));
@@ -49,7 +50,7 @@ pub fn cuts(loads: &[u64], most: usize) -> Vec<usize> {
     for (at, &load) in loads.iter().enumerate() {
         sums[at + 1] = sums[at] + u128::from(load);
     }
-    // best[pieces][end]: the least cost of the first `end` numbers in so many pieces.
+    // best[pieces][end]: the minimal cost of the first `end` numbers in that many pieces.
     let mut best = vec![vec![u128::MAX; n + 1]; most + 1];
     let mut from = vec![vec![0; n + 1]; most + 1];
     best[0][0] = 0;
@@ -93,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn the_fine_intervals_of_the_paper_follow() {
+    fn fine_intervals_agree_with_the_example_of_the_paper() {
         let lengths: Lengths = (1..=10).map(|length| (length, 1)).collect();
-        // Its first interval begins at 1; ours takes in what is shorter too.
+        // The paper's first interval begins at 1; ours includes shorter lengths, too.
         assert_eq!(fine(&lengths, 0.8), [0, 2, 3, 4, 6, 8]);
     }
 
     #[test]
-    fn the_coarse_intervals_of_the_paper_follow() {
+    fn coarse_intervals_agree_with_the_example_of_the_paper() {
         let sizes = |loads: &[u64]| {
             let starts = cuts(loads, 4);
             let ends = starts.iter().copied().skip(1).chain([loads.len()]);
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(merge(&fine(&Lengths::new(), 0.5), &Lengths::new(), 3), [0]);
     }
 
-    /// All ways of cutting, one by one.
+    /// The minimal cost, by trying all cuts.
     fn brute_force(loads: &[u64], pieces: usize) -> u128 {
         if pieces == 1 {
             return loads.iter().map(|&load| u128::from(load)).sum::<u128>().pow(2);
@@ -144,7 +145,7 @@ mod tests {
         }
 
         #[test]
-        fn pages_of_intervals_that_are_not_neighbours_cannot_be_alike(
+        fn pages_of_intervals_that_are_not_neighbours_cannot_match(
             lengths in vec(1u32..3000, 1..200),
             tau in 0.5f64..0.95,
         ) {

@@ -1,13 +1,13 @@
 //! Compares many mappings of one collection, to choose one.
 //!
-//! Every second page is learned from; of the others some are new and the rest stored. True pairs come from exact
-//! Jaccard similarity without partitioning, and a mapping's loss is the share it misses. A changing collection is
-//! imitated by cutting the stored pages into parts in their order and comparing the imbalance of the parts.
+//! Every second page trains the mappings; of the others some are new and the rest stored. True pairs come from exact
+//! Jaccard similarity without partitioning, and a mapping's loss is the share that it misses. To imitate a changing
+//! collection, the stored pages are cut into parts in their order, and the imbalance of the parts is compared.
 //!
 //! Source: Zhu et al. 2012, 6.1.
 
 use super::PartitionError;
-use super::compare::Shelf;
+use super::compare::StoredPages;
 use super::dictionary::LengthVector;
 use super::features::PageFeatures;
 use super::mapping::{Mapping, MappingSettings, Placed};
@@ -17,49 +17,48 @@ use super::quality::{Quality, coefficient_of_variation, imbalance, measure};
 pub struct StudySettings {
     pub dimensions: Vec<usize>,
     pub machines: Vec<u32>,
-    /// Pages less similar than this need not be compared.
+    /// Pages below this similarity need not be compared.
     pub tau: f64,
     /// As in [`MappingSettings`].
     pub rho: Option<f64>,
-    /// Are pages split by language first?
+    /// Whether pages are split by language first.
     pub by_language: bool,
-    /// Pages that count as new, at most.
+    /// Maximum number of pages that count as new.
     pub new: usize,
-    /// Parts that stand for a changing collection.
+    /// Number of parts that imitate a changing collection.
     pub parts: usize,
 }
 
-/// One mapping that was tried.
+/// The results of one mapping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// Lengths of a page.
+    /// Lengths per page.
     pub dimensions: usize,
     pub machines: u32,
-    /// By how much ranges were enlarged.
+    /// Factor by which length ranges were widened.
     pub rho: f64,
-    /// Cells of the mapping.
     pub cells: usize,
     pub quality: Quality,
-    /// The coefficient of variation of the imbalance over parts of the collection.
+    /// Coefficient of variation of the imbalance over parts of the collection.
     pub variation: f64,
 }
 
-/// All that were tried, and on what.
+/// All trials and the pages they used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// Pages that were learnt from.
+    /// Number of pages that mappings were learned from.
     pub sample: usize,
     pub stored: usize,
     pub new: usize,
-    /// Pairs of a new and a stored page that are alike.
+    /// Number of similar pairs of a new and a stored page.
     pub pairs: usize,
-    /// Languages and the pages of the sample in each.
+    /// Languages with their number of sampled pages.
     pub languages: Vec<(String, u64)>,
-    /// Dimensions by dimensions, machines by machines.
+    /// For each number of dimensions, all numbers of machines.
     pub trials: Vec<Trial>,
 }
 
-/// Tries all. `watch` is called with the share of the work that is done, from 0 to 1.
+/// Tries all mappings. Calls `watch` with the share of the work that is done, from 0 to 1.
 ///
 /// # Errors
 ///
@@ -74,7 +73,7 @@ pub fn study(
     };
     let sample: Vec<PageFeatures> = of(0).cloned().collect();
     let others: Vec<&PageFeatures> = of(1).collect();
-    // New pages come from everywhere.
+    // New pages are spread evenly over the collection.
     let every = (others.len() / settings.new.max(1)).max(2);
     let (new, stored): (Vec<_>, Vec<_>) =
         others.into_iter().enumerate().partition(|(at, _)| at % every == every - 1);
@@ -84,7 +83,7 @@ pub fn study(
     if new.is_empty() || stored.is_empty() {
         return Err(PartitionError::NoSample);
     }
-    let pairs = alike(&new, &stored, settings.tau, &mut |share| watch(0.5 * share))?;
+    let pairs = similar_pairs(&new, &stored, settings.tau, &mut |share| watch(0.5 * share))?;
     let mut study = Study {
         sample: sample.len(),
         stored: stored.len(),
@@ -124,28 +123,28 @@ pub fn study(
     Ok(study)
 }
 
-/// All pairs of a new and a stored page that are at least so much alike, by exact comparison with
-/// everything.
+/// All pairs of a new and a stored page with a similarity of at least `tau`, by exact comparison of
+/// every pair.
 ///
 /// # Errors
 ///
-/// The similarity is out of range.
-pub fn alike(
+/// `tau` is out of range.
+pub fn similar_pairs(
     new: &[&PageFeatures],
     stored: &[&PageFeatures],
     tau: f64,
     watch: &mut dyn FnMut(f64),
 ) -> Result<Vec<(u32, u32)>, PartitionError> {
-    let nowhere = LengthVector::new(&[0])?;
+    let no_lengths = LengthVector::new(&[0])?;
     let pages =
-        stored.iter().enumerate().map(|(id, page)| (nowhere, id as u32, page.shingles.clone()));
-    let shelf = Shelf::new(pages, tau)?;
+        stored.iter().enumerate().map(|(id, page)| (no_lengths, id as u32, page.shingles.clone()));
+    let stored_pages = StoredPages::new(pages, tau)?;
     let mut pairs = Vec::new();
-    let mut found = Vec::new();
+    let mut matches = Vec::new();
     for (number, page) in new.iter().enumerate() {
-        found.clear();
-        shelf.compare(&nowhere, &page.shingles, None, &mut found);
-        pairs.extend(found.iter().map(|it| (number as u32, it.id)));
+        matches.clear();
+        stored_pages.compare(&no_lengths, &page.shingles, None, &mut matches);
+        pairs.extend(matches.iter().map(|it| (number as u32, it.id)));
         if number % 64 == 63 {
             watch(number as f64 / new.len() as f64);
         }
@@ -160,8 +159,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_study_tries_everything_that_was_asked_for() {
-        // Copies lie one apart, so that one is stored and the other one new or learnt from.
+    fn a_study_tries_all_settings() {
+        // Copies are adjacent, so one is stored and the other is new or trains the mapping.
         let mut pages = pages(1200);
         for at in (0..1200).step_by(5) {
             if at + 14 < 1200 {
@@ -183,10 +182,10 @@ mod tests {
         assert_eq!(study.trials.len(), 4);
         assert!(study.pairs > 0);
         for trial in &study.trials {
-            let Quality { imbalance, avoided, found, .. } = trial.quality;
+            let Quality { imbalance, avoided, recall, .. } = trial.quality;
             assert!(imbalance >= 1.0 && (0.0..=1.0).contains(&avoided));
-            // Copies are in the same place.
-            assert!((found - 1.0).abs() < 1e-12, "{trial:?}");
+            // Copies are in the same cell.
+            assert!((recall - 1.0).abs() < 1e-12, "{trial:?}");
             assert!(trial.variation >= 0.0);
         }
         assert_eq!(shares.last(), Some(&1.0));
@@ -198,8 +197,8 @@ mod tests {
         let pages = pages(60);
         let (new, stored): (Vec<&PageFeatures>, Vec<&PageFeatures>) =
             (pages[..20].iter().collect(), pages[10..].iter().collect());
-        let pairs = alike(&new, &stored, 0.9, &mut |_| ()).unwrap();
-        // The ten that are on both sides, and nobody else.
+        let pairs = similar_pairs(&new, &stored, 0.9, &mut |_| ()).unwrap();
+        // Exactly the ten pages on both sides.
         let expected: Vec<(u32, u32)> = (10..20).map(|at| (at, at - 10)).collect();
         assert_eq!(pairs, expected);
     }

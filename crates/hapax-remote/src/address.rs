@@ -2,7 +2,7 @@
 //!
 //! | address | means |
 //! |---|---|
-//! | `s3://bucket/key`, `s3a://` | Amazon S3 and what speaks its language |
+//! | `s3://bucket/key`, `s3a://` | Amazon S3 and compatible stores |
 //! | `gs://bucket/key` | Google Cloud Storage |
 //! | `az://container/key` | Azure Blob Storage |
 //! | `hf://datasets/OWNER/NAME[@REVISION]/path` | a dataset of the Hugging Face hub |
@@ -10,16 +10,15 @@
 
 use std::borrow::Cow;
 
-/// Schemes that are read by this crate.
 const SCHEMES: [&str; 7] = ["s3", "s3a", "gs", "az", "hf", "http", "https"];
 
-/// Is this the address of something that is not a local file?
+/// Whether the text is an address and not a local path.
 pub fn is_address(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
 }
 
-/// An address, or a list at one, as it may be printed: without passwords and without the query of a signed address.
-/// Anything else as it is.
+/// The printable form of an address, or of a list at one: without passwords and without the query
+/// of a signed address. Returns other text unchanged.
 pub fn shown(text: &str) -> Cow<'_, str> {
     if let Some(list) = text.strip_prefix('@').filter(|list| is_address(list)) {
         return Cow::Owned(format!("@{}", shown(list)));
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_has_no_password_and_no_signature() {
+    fn printed_addresses_have_no_password_and_no_signature() {
         let secret = "https://me:secret@host.example/a/b.warc.gz?X-Amz-Signature=secret#secret";
         assert_eq!(shown(secret), "https://host.example/a/b.warc.gz");
         assert_eq!(shown("s3://key:secret@bucket/a?.gz"), "s3://bucket/a?.gz");
@@ -51,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_reported_from_files() {
+    fn addresses_are_distinguished_from_files() {
         for address in
             ["s3://b/k", "gs://b", "az://c/", "hf://datasets/a/b", "http://h/", "https://h"]
         {

@@ -1,8 +1,8 @@
 //! A bucket of S3, Google Cloud Storage or Azure.
 //!
-//! Credentials, endpoint and region come from the environment as `object_store` takes them, for S3 also from profile
-//! files. Requests that fail are tried again with growing pauses, at most ten times and three minutes.
-//! Errors say what the store answered, without headers, query or body, in which credentials may be repeated.
+//! Credentials, endpoint and region come from the environment variables of `object_store`, for S3 also from profile
+//! files. Failed requests are retried with growing pauses, at most ten times and three minutes. Errors contain the
+//! store's answer without headers, query or body, because those may repeat credentials.
 
 use std::error::Error as _;
 use std::io;
@@ -22,11 +22,10 @@ use crate::http::Connector;
 use crate::parse::{Cloud, invalid};
 use crate::profile;
 
-/// A bucket that can be asked.
 pub(crate) struct Bucket {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) uploads: Arc<dyn MultipartStore>,
-    /// As addresses begin: `s3://bucket/`.
+    /// The start of its addresses: `s3://bucket/`.
     pub(crate) root: String,
     cloud: Cloud,
 }
@@ -61,7 +60,7 @@ impl Bucket {
         self.store.head(path).await.map_err(|error| self.failed(error))
     }
 
-    /// Everything below a folder, in no order.
+    /// All objects below a folder, in no particular order.
     pub(crate) async fn list(&self, folder: &Path) -> io::Result<Vec<ObjectMeta>> {
         let below = (!folder.as_ref().is_empty()).then_some(folder);
         let all = self.store.list(below).try_collect::<Vec<_>>().await;
@@ -69,7 +68,7 @@ impl Bucket {
         for found in &mut all {
             found.e_tag = found.e_tag.take().map(quoted);
         }
-        // What a store answers must not lead anywhere else.
+        // An answer of the store must not contain keys outside of the folder.
         match all.iter().find(|it| !it.location.prefix_matches(folder)) {
             Some(other) => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
@@ -106,19 +105,19 @@ impl Bucket {
     }
 }
 
-/// A key as the clouds' side has it.
+/// Converts a key to the path type of `object_store`.
 pub(crate) fn path(key: &str) -> io::Result<Path> {
     Path::parse(key).map_err(|_| {
         invalid(format!("{key}: names with empty segments, \".\" or \"..\" are not supported"))
     })
 }
 
-/// A version as answers state it: listings of Azure leave the quotes out.
+/// A version tag with quotes, which listings of Azure omit.
 fn quoted(tag: String) -> String {
     if tag.contains('"') { tag } else { format!("\"{tag}\"") }
 }
 
-/// The object is not what was found.
+/// The error for an object that changed since it was found.
 pub(crate) fn changed() -> io::Error {
     let what = "it has changed since it was found; start again when nobody writes to it";
     io::Error::new(io::ErrorKind::StaleNetworkFileHandle, what)
@@ -146,7 +145,7 @@ fn of_store(error: object_store::Error, cloud: Cloud) -> io::Error {
     io::Error::new(kind, what)
 }
 
-/// What to set.
+/// The variables to set for credentials.
 pub(crate) fn credentials(cloud: Cloud) -> &'static str {
     match cloud {
         Cloud::S3 => {
@@ -163,7 +162,7 @@ pub(crate) fn credentials(cloud: Cloud) -> &'static str {
     }
 }
 
-/// The innermost cause up to the body of an answer.
+/// The innermost cause, without the body of the answer.
 fn first_words(error: &object_store::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

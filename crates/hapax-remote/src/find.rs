@@ -1,10 +1,11 @@
-//! Finds the objects that an address stands for, in the order in which files of a folder would come. A web server
-//! has single files only. Listings are read to their last page.
+//! Finds the objects of an address, in the order of files in a folder.
+//!
+//! A web server has single files only. Listings are read to their last page.
 //!
 //! | address ends in | stands for |
 //! |---|---|
-//! | a name | that object, or where there is none everything below it |
-//! | `/`, or nothing but the bucket | everything below it |
+//! | a name | that object, or everything below it if there is none |
+//! | `/`, or the bucket alone | everything below it |
 //! | a name with `*`, `?` or `[` | all objects that match; `*` stops at slashes, `**` does not |
 
 use std::collections::BTreeMap;
@@ -23,45 +24,45 @@ use crate::runtime::runtime;
 use crate::shown;
 use crate::web::Web;
 
-/// As for local files: a star stops at slashes.
+/// As for local files, `*` does not match a slash.
 const GLOB: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
     require_literal_leading_dot: false,
 };
-/// Objects of a list that are asked for at a time.
+/// Concurrent requests for the objects of a list.
 const AT_A_TIME: usize = 16;
 
-/// Finds objects; buckets and datasets are opened once.
+/// Finds objects; opens each bucket and dataset once.
 #[derive(Default)]
 pub struct Finder {
     buckets: BTreeMap<(Cloud, String), Arc<Bucket>>,
     datasets: BTreeMap<String, Arc<Dataset>>,
     servers: BTreeMap<String, Arc<Web>>,
     hub: Option<Hub>,
-    /// Of a list, so that they are not asked for one after the other.
+    /// Objects of a list, requested ahead of time.
     known: BTreeMap<String, Object>,
 }
 
-/// Where names are looked up.
 enum Store {
     Bucket(Arc<Bucket>),
     Dataset(Arc<Dataset>),
 }
 
 impl Finder {
-    /// Asks this hub instead of the one that the environment names.
+    /// Uses this hub instead of the one that the environment names.
     #[must_use]
     pub fn with_hub(self, endpoint: &str, token: Option<&str>) -> Self {
         let hub = Hub { endpoint: endpoint.to_owned(), token: token.map(str::to_owned) };
         Self { hub: Some(hub), ..self }
     }
 
-    /// What an address stands for now.
+    /// Looks up an address.
     ///
     /// # Errors
     ///
-    /// It is not valid, the store does not answer or denies access, or there is nothing.
+    /// The address is invalid, the store does not answer or denies access, or there is no such
+    /// object.
     pub fn find(&mut self, address: &str) -> io::Result<Found> {
         if let Some(object) = self.known.remove(address) {
             return Ok(Found::One(object));
@@ -93,7 +94,7 @@ impl Finder {
             }
         }
         let cut = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        // The folder itself may be listed as an object without a name: consoles make such.
+        // Consoles create an object with an empty name for the folder itself.
         let below = store.list(folder)?.into_iter().filter_map(|(key, object)| {
             let below = key.get(cut..).filter(|below| !below.is_empty())?;
             Some((object, below.to_owned()))
@@ -106,8 +107,8 @@ impl Finder {
         Ok(Found::Below(below))
     }
 
-    /// Asks for the objects of a list ahead of [`find`](Self::find), several at a time. What cannot be found is
-    /// left for that to say.
+    /// Requests the objects of a list before [`find`](Self::find) is called, several at a time.
+    /// Ignores failures, because `find` reports them.
     pub fn prepare<'a>(&mut self, addresses: impl Iterator<Item = &'a str>) -> io::Result<()> {
         let mut wanted = Vec::new();
         for address in addresses.filter(|it| crate::is_address(it)) {
@@ -185,7 +186,7 @@ enum Wanted {
 }
 
 fn web_file(web: &Arc<Web>, mut url: url::Url, address: &str) -> io::Result<Object> {
-    // The credentials go in a header.
+    // The credentials are sent in a header.
     if url.set_username("").and_then(|()| url.set_password(None)).is_err() {
         return Err(invalid("names no host".to_owned()));
     }
@@ -210,7 +211,7 @@ impl Store {
         }
     }
 
-    /// Everything below a folder, in order.
+    /// All objects below a folder, sorted by key.
     fn list(&self, folder: &str) -> io::Result<Vec<(String, Object)>> {
         let mut found: Vec<(String, Object)> = match self {
             Self::Bucket(bucket) => {

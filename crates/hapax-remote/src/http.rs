@@ -1,8 +1,8 @@
-//! One HTTP client for everything: blocking, with connections that are used again.
+//! The HTTP client for all stores: blocking, with reused connections.
 //!
-//! The clouds' side asks for it through [`Connector`]; a whole answer is read before it is handed on, since nobody asks
-//! for more than a piece. An answer that breaks off is an error of transport, which is tried again.
-//! Plain HTTP is spoken only where an endpoint or address says so.
+//! `object_store` uses it through [`Connector`]; answers are read to their end before they are returned, because no
+//! request asks for more than a piece. An interrupted answer is a transport error, which is retried. Plain HTTP is
+//! used only if an endpoint or address says so.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -21,16 +21,17 @@ use ureq::Agent;
 use ureq::config::{AutoHeaderValue, RedirectAuthHeaders};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
-/// Nobody asks for a range or a page of a listing that is longer.
+/// No request asks for a longer range or page of a listing.
 const LONGEST_ANSWER: u64 = 64 << 20;
 const CONNECT: Duration = Duration::from_secs(20);
-/// Until an answer begins; between two reads of it. [`TIMEOUT`] sets another.
+/// Maximum wait for the start of an answer, and between two reads of it. [`TIMEOUT`] overrides it.
 const SILENCE: Duration = Duration::from_secs(60);
-/// Whole seconds of silence after which a request is given up and tried again.
+/// Timeout of silence in whole seconds, after which a request is aborted and retried.
 const TIMEOUT: &str = "HAPAX_REMOTE_TIMEOUT";
 const CONNECTIONS: usize = 64;
 
-/// The authorities that servers are checked by: those of the files that the environment names, or the usual ones.
+/// The certificate authorities for servers: those of the files named by the environment, or the
+/// default ones.
 fn tls() -> io::Result<TlsConfig> {
     let mut certificates = Vec::new();
     for name in ["AWS_CA_BUNDLE", "SSL_CERT_FILE"] {
@@ -53,7 +54,7 @@ fn tls() -> io::Result<TlsConfig> {
     Ok(TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(certificates))).build())
 }
 
-/// How long a server may be silent.
+/// The timeout for a silent server.
 fn silence() -> io::Result<Duration> {
     let Some(set) = std::env::var_os(TIMEOUT).filter(|set| !set.is_empty()) else {
         return Ok(SILENCE);
@@ -65,7 +66,8 @@ fn silence() -> io::Result<Duration> {
     })
 }
 
-/// A client that follows so many redirects, to HTTPS only where it begins with it. Credentials stay with their host.
+/// A client that follows this many redirects, from HTTPS only to HTTPS. Credentials are sent only
+/// to their host.
 pub(crate) fn agent(redirects: u32, https_only: bool) -> io::Result<Agent> {
     let silence = silence()?;
     let config = Agent::config_builder()
@@ -86,14 +88,14 @@ pub(crate) fn agent(redirects: u32, https_only: bool) -> io::Result<Agent> {
     Ok(config.new_agent())
 }
 
-/// An answer that was read to its end.
+/// An answer with its whole body.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-/// Why there is no answer, and whether to ask again.
+/// Why there is no answer, and whether to retry.
 #[derive(Debug)]
 pub(crate) struct NoAnswer {
     pub(crate) error: io::Error,
@@ -115,7 +117,8 @@ pub(crate) fn send(agent: &Agent, request: http::Request<Bytes>) -> Result<Answe
     if !is_head {
         let mut reader = body.into_with_config().limit(u64::MAX).reader().take(LONGEST_ANSWER + 1);
         let read = reader.read_to_end(&mut bytes);
-        // The client unpacks what a server declares as packed; a range of that cannot be read.
+        // The client decompresses what a server declares as compressed; a range of that cannot be
+        // decompressed.
         if length.is_none() && parts.headers.contains_key(CONTENT_RANGE) && read.is_err() {
             let what = "is stored with a Content-Encoding, of which no range can be read; \
                         store it without, or read a copy";
@@ -144,7 +147,7 @@ impl NoAnswer {
     }
 }
 
-/// What went wrong, without the address, which may hold secrets.
+/// Describes the error without the address, which may contain secrets.
 fn no_answer(error: ureq::Error) -> NoAnswer {
     use io::ErrorKind as Kind;
     let (error, again, kind) = match error {
@@ -164,7 +167,7 @@ fn no_answer(error: ureq::Error) -> NoAnswer {
             let what = "cannot connect: the connection is refused";
             (io::Error::new(Kind::ConnectionRefused, what), true, HttpErrorKind::Connect)
         }
-        // What TLS does not accept, such as a certificate, it will not accept later.
+        // What TLS rejects, such as a certificate, it would reject again.
         ureq::Error::Io(cause) if cause.kind() == Kind::InvalidData => {
             let what = format!("no safe connection: {cause}");
             (io::Error::new(Kind::PermissionDenied, what), false, HttpErrorKind::Unknown)
@@ -201,7 +204,7 @@ fn kind_of(error: &ureq::Error) -> String {
     }
 }
 
-/// Gives the clouds' side this client.
+/// Makes `object_store` use this client.
 #[derive(Debug)]
 pub(crate) struct Connector;
 
@@ -210,7 +213,7 @@ struct Service(Agent);
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        // A signed request is answered by the host it was signed for, or not at all.
+        // Only the host that a request was signed for may answer it.
         let agent = agent(0, false);
         let agent = agent
             .map_err(|error| object_store::Error::Generic { store: "HTTP", source: error.into() });

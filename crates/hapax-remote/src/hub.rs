@@ -1,10 +1,10 @@
 //! Datasets of the Hugging Face hub.
 //!
-//! A branch or tag is turned into a commit first (`/api/datasets/NAME/revision/REVISION`), and everything is listed and
-//! read from that commit, so nothing changes while it is read. Listings come in pages
-//! (`/api/datasets/NAME/tree/COMMIT/FOLDER?recursive=true`, a `Link` header leads to the next), files from
-//! `/datasets/NAME/resolve/COMMIT/PATH`, which may redirect to another host; the token does not go along. The layout
-//! is that of the `huggingface_hub` client. `HF_TOKEN` and `HF_ENDPOINT` are used as that does.
+//! First resolves a branch or tag to a commit (`/api/datasets/NAME/revision/REVISION`) and then lists and reads from
+//! that commit, so that nothing changes meanwhile. Listings have pages
+//! (`/api/datasets/NAME/tree/COMMIT/FOLDER?recursive=true`, with a `Link` header to the next); files come from
+//! `/datasets/NAME/resolve/COMMIT/PATH`, which may redirect to another host, without the token. The layout is that of
+//! the `huggingface_hub` client, as is the meaning of `HF_TOKEN` and `HF_ENDPOINT`.
 
 use std::io;
 
@@ -16,13 +16,13 @@ use url::Url;
 use crate::parse::invalid;
 use crate::web::{Version, Web};
 
-/// What stands for itself in the path of an address.
+/// Characters that are not encoded in the path of an address.
 const PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
-/// A revision is one segment.
+/// As [`PATH`], for a single segment such as a revision.
 const SEGMENT: &AsciiSet = &PATH.add(b'/');
 
-/// Which hub is asked, and with which token.
+/// The hub's endpoint and token.
 #[derive(Clone)]
 pub(crate) struct Hub {
     pub(crate) endpoint: String,
@@ -42,7 +42,7 @@ pub(crate) struct Dataset {
     endpoint: Url,
     name: String,
     commit: String,
-    /// As addresses begin: `hf://datasets/o/n@revision/`.
+    /// The start of its addresses: `hf://datasets/o/n@revision/`.
     pub(crate) root: String,
 }
 
@@ -80,7 +80,7 @@ impl Dataset {
         let asked = dataset.url(&format!("api/datasets/{name}/revision/{revision}"));
         let found: Revision = json(&dataset.web.read(&asked)?.body)?;
         if found.sha.is_empty() || !found.sha.chars().all(|it| it.is_ascii_hexdigit()) {
-            return Err(strange("a commit", &found.sha));
+            return Err(unexpected("a commit", &found.sha));
         }
         dataset.commit = found.sha;
         Ok(dataset)
@@ -90,13 +90,13 @@ impl Dataset {
         format!("{}/{path}", self.endpoint.as_str().trim_end_matches('/'))
     }
 
-    /// Where a file is read from.
+    /// The URL of a file.
     pub(crate) fn file(&self, path: &str) -> String {
         let path = utf8_percent_encode(path, PATH);
         self.url(&format!("datasets/{}/resolve/{}/{path}", self.name, self.commit))
     }
 
-    /// The commit cannot change; what a redirect says of versions is another host's.
+    /// Uses the commit as version, because redirects report the version of another host.
     pub(crate) fn stat(&self, path: &str) -> io::Result<Version> {
         let found = self.web.stat(&self.file(path))?;
         Ok(self.pinned(found.size))
@@ -106,12 +106,12 @@ impl Dataset {
         Version { size, etag: None, modified: None }
     }
 
-    /// What distinguishes the version of every file.
+    /// The version of every file.
     pub(crate) fn commit(&self) -> &str {
         &self.commit
     }
 
-    /// All files below a folder, in no order.
+    /// All files below a folder, in no particular order.
     pub(crate) fn list(&self, folder: &str) -> io::Result<Vec<Listed>> {
         let folder = folder.trim_end_matches('/');
         let below = utf8_percent_encode(folder, PATH);
@@ -126,7 +126,7 @@ impl Dataset {
                     || entry.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
                 let plain = !entry.path.split('/').any(|part| matches!(part, "" | "." | ".."));
                 if !inside || !plain {
-                    return Err(strange("a path inside the dataset", &entry.path));
+                    return Err(unexpected("a path inside the dataset", &entry.path));
                 }
                 if entry.kind == "file" {
                     files.push(Listed { version: self.pinned(entry.size), path: entry.path });
@@ -138,15 +138,15 @@ impl Dataset {
         Ok(files)
     }
 
-    /// The token goes nowhere else.
+    /// Checks the host, because the token must not be sent to another one.
     fn same_host(&self, link: &str) -> io::Result<String> {
         let there = self.endpoint.join(link).ok();
         let there = there.filter(|it| it.origin() == self.endpoint.origin());
-        there.map(String::from).ok_or_else(|| strange("a link to the same host", link))
+        there.map(String::from).ok_or_else(|| unexpected("a link to the same host", link))
     }
 }
 
-/// From the environment, or where `hf auth login` leaves it.
+/// The token of the environment, or the one that `hf auth login` stored.
 fn token() -> Option<String> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let saved = || {
@@ -159,7 +159,7 @@ fn token() -> Option<String> {
     (!token.is_empty()).then_some(token)
 }
 
-/// `<https://…>; rel="next"`.
+/// Parses `<https://…>; rel="next"`.
 fn next_page(link: &str) -> Option<String> {
     link.split(',').find_map(|one| {
         let (address, rest) = one.trim().strip_prefix('<')?.split_once('>')?;
@@ -168,10 +168,11 @@ fn next_page(link: &str) -> Option<String> {
 }
 
 fn json<T: DeserializeOwned>(body: &[u8]) -> io::Result<T> {
-    serde_json::from_slice(body).map_err(|error| strange("the JSON of the hub", &error.to_string()))
+    serde_json::from_slice(body)
+        .map_err(|error| unexpected("the JSON of the hub", &error.to_string()))
 }
 
-fn strange(expected: &str, found: &str) -> io::Error {
+fn unexpected(expected: &str, found: &str) -> io::Error {
     let what = format!(
         "the hub does not answer as expected: {expected} was asked for, and there is {found:?}"
     );

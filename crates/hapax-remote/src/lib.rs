@@ -1,10 +1,10 @@
-//! Objects of stores and hubs as blocking readers and writers.
+//! Objects of cloud stores, web servers and hubs as blocking readers and writers.
 //!
 //! [`find`](Finder::find) turns an address into [`Object`]s with size and version. An [`Object`] is read in
-//! concurrent ranges in bounded memory, each for the version found, so an object that is replaced meanwhile is an
-//! error. A [`Folder`] takes uploads that appear whole or not at all. Clouds are those of the `object_store` crate,
-//! whose runtime stays inside; requests use one blocking HTTP client, which follows no redirect where requests are
-//! signed. Not handled: listings of web servers, names with empty segments, `hf://` other than datasets.
+//! concurrent ranges in bounded memory, always in the version that was found, so an object replaced meanwhile is an
+//! error. Uploads to a [`Folder`] appear atomically. Clouds are those of the `object_store` crate, whose runtime is
+//! internal; requests use one blocking HTTP client, which follows no redirects of signed requests. Not handled:
+//! listings of web servers, names with empty segments, `hf://` other than datasets.
 
 mod address;
 mod cloud;
@@ -22,12 +22,12 @@ mod web;
 pub use address::{is_address, shown};
 pub use {find::Finder, object::Object, reader::Reader, upload::Folder};
 
-/// What an address stands for.
+/// The objects of an address.
 #[derive(Debug)]
 pub enum Found {
     One(Object),
-    /// Those that match, perhaps none.
+    /// The objects that match a pattern; may be empty.
     Matching(Vec<Object>),
-    /// Everything below, with the part of each name that is below.
+    /// All objects below a folder, each with the part of its name below the folder.
     Below(Vec<(Object, String)>),
 }

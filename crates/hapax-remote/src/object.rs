@@ -1,7 +1,7 @@
-//! An object that was found, with the size and version it had then.
+//! An object with the size and version it had when it was found.
 //!
-//! Reading it is asking for ranges of that version. Ranges that a library wants to jump about in are copied to
-//! a temporary file, at their own places, which costs disk and not memory.
+//! Ranges are always read of that version. For libraries that need random access, ranges are copied to the same
+//! places of a temporary file, which takes disk space instead of memory.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -18,10 +18,10 @@ use crate::reader::{Ahead, Reader};
 use crate::runtime::runtime;
 use crate::web::{Version, Web};
 
-/// The most that is asked for at a time.
+/// Maximum size of a request in bytes.
 pub(crate) const PIECE: u64 = 8 << 20;
 
-/// Something that can be read.
+/// A readable object; cheap to clone.
 #[derive(Clone)]
 pub struct Object(Arc<Found>);
 
@@ -60,7 +60,7 @@ impl Object {
         }
     }
 
-    /// Differs from that of any other version, as far as the store distinguishes them.
+    /// Differs for every version, as far as the store distinguishes versions.
     pub fn version(&self) -> String {
         match &self.0.place {
             Place::Cloud(_, found) => {
@@ -73,25 +73,26 @@ impl Object {
         }
     }
 
-    /// From its first byte on.
+    /// A reader that starts at the first byte.
     pub fn reader(&self) -> Reader {
         Reader::new(self.clone())
     }
 
-    /// The same, and its first bytes are asked for at once: for many short objects, one after the other.
+    /// Like [`reader`](Self::reader), but requests the first bytes at once, for many short objects
+    /// in a row.
     pub fn reader_ahead(&self) -> Reader {
         let mut reader = self.reader();
-        // What fails here fails again when it is read.
+        // A failure here is repeated when the object is read.
         let _ = reader.ask();
         reader
     }
 
-    /// A file as long as the object that has these bytes of it in their places, and zeros elsewhere. It has no name
-    /// and goes when it is closed.
+    /// Creates a temporary file as long as the object, with these ranges at their places and zeros
+    /// elsewhere. The file has no name and is deleted when it is closed.
     ///
     /// # Errors
     ///
-    /// The store fails, the object has changed, or the disk for temporary files is full.
+    /// The store fails, the object has changed, or the temporary disk is full.
     pub fn copy(&self, ranges: impl IntoIterator<Item = Range<u64>>) -> io::Result<File> {
         let mut file = tempfile::tempfile()?;
         file.set_len(self.size())?;
@@ -112,7 +113,7 @@ impl Object {
         Ok(file)
     }
 
-    /// Begins to read a range that is not empty.
+    /// Starts to read a range, which must not be empty.
     pub(crate) fn ask(&self, range: Range<u64>) -> io::Result<JoinHandle<io::Result<Bytes>>> {
         let found = Arc::clone(&self.0);
         let runtime = runtime()?;

@@ -1,6 +1,6 @@
 //! The parts of an address: store, bucket or dataset, and name.
 //!
-//! Names of objects are taken as they are written: what is encoded for the network is encoded later.
+//! Names of objects are not decoded; they are encoded when they are sent.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::shown;
 
-/// Which language a store speaks.
+/// The API of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cloud {
     S3,
@@ -60,7 +60,7 @@ impl Address {
         let (owner, name) = (parts.next()?, parts.next()?);
         let path = parts.next().unwrap_or_default().to_owned();
         let (name, revision) = match name.split_once('@') {
-            // As the hub's own clients write the slash of a branch.
+            // The hub's own clients encode the slash of a branch.
             Some((name, revision)) => (name, Some(revision.replace("%2F", "/"))),
             None => (name, None),
         };
@@ -73,7 +73,7 @@ impl Address {
     }
 }
 
-/// Where a pattern's fixed part ends, behind a slash; `None` for a name without wildcards.
+/// Length of the fixed part of a pattern, up to and including a slash; `None` without wildcards.
 pub(crate) fn fixed_part(key: &str) -> Option<&str> {
     let wildcard = key.find(['*', '?', '['])?;
     Some(&key[..key[..wildcard].rfind('/').map_or(0, |slash| slash + 1)])

@@ -1,7 +1,7 @@
 //! Keys, region and endpoint from the profile files of AWS, which `object_store` does not read.
 //!
-//! Used where the environment has no key and names no other way to get one. Profiles that assume roles, sign on
-//! through a browser or start a program are refused, not guessed at.
+//! Used if the environment has no key and names no other source of one. Refuses profiles that assume roles, sign in
+//! through a browser or start a program.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
 use crate::cloud::credentials;
 use crate::parse::{Cloud, invalid};
 
-/// Variables that say where keys come from.
+/// Variables that name a source of keys.
 const DECIDED: [&str; 5] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -23,7 +23,7 @@ const DECIDED: [&str; 5] = [
     "AWS_SKIP_SIGNATURE",
 ];
 
-/// Adds what the profile has and the environment has not.
+/// Adds settings of the profile that the environment does not have.
 pub(crate) fn apply(mut builder: AmazonS3Builder) -> io::Result<AmazonS3Builder> {
     let named = env::var("AWS_PROFILE").ok().filter(|name| !name.is_empty());
     let name = named.as_deref().unwrap_or("default");
@@ -70,7 +70,8 @@ pub(crate) fn apply(mut builder: AmazonS3Builder) -> io::Result<AmazonS3Builder>
     Ok(builder)
 }
 
-/// Whether this machine is one that the cloud gives credentials to. Asking it elsewhere would take minutes to fail.
+/// Whether the cloud gives credentials to this machine. Elsewhere a request for them would take
+/// minutes to fail.
 fn has_instance_role() -> bool {
     let disabled =
         env::var("AWS_EC2_METADATA_DISABLED").is_ok_and(|it| it.eq_ignore_ascii_case("true"));
@@ -82,7 +83,7 @@ fn has_instance_role() -> bool {
     !disabled && (elsewhere || answers())
 }
 
-/// The settings of the first of these sections that is there.
+/// The settings of the first of these sections that exists.
 fn section(text: &str, names: &[&str]) -> BTreeMap<String, String> {
     let mut sections: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
     let mut current = "";
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_is_a_section_of_the_file() {
+    fn a_profile_is_read_from_its_section() {
         let text = "# keys\n[default]\naws_access_key_id = A\n\n[ other ]\naws_access_key_id=B\n; no\nregion = eu-x\n";
         let of = |name: &str| section(text, &[name]);
         assert_eq!(of("default").get("aws_access_key_id").map(String::as_str), Some("A"));

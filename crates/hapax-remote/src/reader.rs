@@ -1,8 +1,8 @@
-//! Reads an object in order, ahead of whoever reads.
+//! Reads an object in order, with read-ahead.
 //!
-//! The first range is short, because many look only at the beginning; the next are longer and longer and come several
-//! at a time. At most [`IN_FLIGHT`] ranges of [`PIECE`] bytes are held. A range that fails in its middle is asked
-//! for again by the store's side; what was read before is not.
+//! The first range is short, because many callers read only the beginning; the following ranges grow and are
+//! requested several at a time. Holds at most [`IN_FLIGHT`] ranges of [`PIECE`] bytes. After a failure, only the
+//! failed range is requested again.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,13 +14,13 @@ use tokio::task::JoinHandle;
 use crate::object::{Object, PIECE};
 use crate::runtime::runtime;
 
-/// Ranges that are asked for at a time.
+/// Number of concurrent requests.
 const IN_FLIGHT: usize = 4;
 const FIRST: u64 = 256 << 10;
-/// An object that is not longer is read at once.
+/// Objects up to this size in bytes are requested as a whole.
 const SHORT: u64 = 1 << 20;
 
-/// Ranges that were asked for, in order.
+/// Requested ranges, in order.
 #[derive(Default)]
 pub(crate) struct Ahead(VecDeque<(Range<u64>, JoinHandle<io::Result<Bytes>>)>);
 
@@ -35,7 +35,7 @@ impl Ahead {
         Ok(())
     }
 
-    /// Waits for the first of them.
+    /// Waits for the first range.
     pub(crate) fn next(&mut self) -> io::Result<Option<(Range<u64>, Bytes)>> {
         let Some((range, asked)) = self.0.pop_front() else { return Ok(None) };
         let bytes = runtime()?.block_on(asked).map_err(io::Error::other)??;
@@ -43,18 +43,18 @@ impl Ahead {
     }
 }
 
-/// The bytes of an object, in order or from anywhere.
+/// The bytes of an object; can seek.
 pub struct Reader {
     object: Object,
-    /// What follows [`at`](Self::at) and is here.
+    /// Received bytes that follow `at`.
     ready: Bytes,
     at: u64,
     ahead: Ahead,
-    /// From here on nothing is asked for.
+    /// End of the requested ranges.
     asked: u64,
-    /// How long the next range is.
+    /// Length of the next range.
     step: u64,
-    /// How many ranges came in a row.
+    /// Number of ranges read in a row.
     row: usize,
 }
 
@@ -81,7 +81,7 @@ impl Reader {
         self.step = if size <= SHORT { SHORT } else { FIRST };
     }
 
-    /// Asks for what may be in flight.
+    /// Requests as many ranges as may be in flight.
     pub(crate) fn ask(&mut self) -> io::Result<()> {
         let size = self.object.size();
         // The first range alone, then two at a time, and so on.
@@ -96,14 +96,14 @@ impl Reader {
         Ok(())
     }
 
-    /// Waits for the next bytes; none at the end.
+    /// Waits for the next bytes; leaves none at the end.
     fn fill(&mut self) -> io::Result<()> {
         if self.at >= self.object.size() {
             return Ok(());
         }
         self.ask()?;
         if let Some((range, mut bytes)) = self.ahead.next()? {
-            // Someone went on inside it.
+            // After a seek inside the range.
             bytes.advance((self.at - range.start) as usize);
             self.ready = bytes;
             self.row += 1;
@@ -125,7 +125,7 @@ impl Read for Reader {
 }
 
 impl Seek for Reader {
-    /// Going on inside what was asked for costs nothing.
+    /// Seeking inside the requested ranges costs nothing.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let to = match to {
             SeekFrom::Start(to) => Some(to),

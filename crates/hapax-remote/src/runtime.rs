@@ -1,6 +1,6 @@
-//! The runtime that the clouds' asynchronous side runs on. One for each process.
+//! The runtime of the asynchronous cloud clients, one per process.
 //!
-//! A process that was forked has none of its parent's threads, and gets a runtime of its own.
+//! A forked process has none of its parent's threads, so it gets a new runtime.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,10 +17,10 @@ pub(crate) fn runtime() -> io::Result<Arc<Runtime>> {
         _ => {}
     }
     let mut builder = Builder::new_multi_thread();
-    // They only hand on; requests are on threads of their own.
+    // These threads only dispatch; requests run on their own threads.
     builder.worker_threads(2).thread_name("hapax-remote").enable_time();
     let runtime = Arc::new(builder.build()?);
-    // Ending the parent's would wait for threads that are not here.
+    // Dropping the parent's runtime would wait for threads that do not exist here.
     std::mem::forget(shared.replace((process, Arc::clone(&runtime))));
     Ok(runtime)
 }

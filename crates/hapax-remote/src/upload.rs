@@ -1,8 +1,8 @@
-//! Files to a folder of a store, each appearing whole or not at all.
+//! Uploads files to a folder of a store; each appears atomically.
 //!
-//! Short files are sent in one request, others in parts, several at a time, which the store puts together at the end. The
-//! store's name for an upload in parts is handed to the caller before the first part is sent, so that a process that
-//! was killed can be cleaned up after by the next one. An upload that fails or is stopped is aborted.
+//! Short files are sent in one request, others in concurrent parts, which the store assembles at the end. The caller
+//! gets the store's id of a multipart upload before the first part is sent, so that another process can clean up
+//! after a killed one. Aborts an upload that fails or is stopped.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,24 +19,24 @@ use crate::parse::{Address, invalid};
 use crate::runtime::runtime;
 use crate::shown;
 
-/// No store takes more parts.
+/// The limit of all stores.
 const MOST_PARTS: u64 = 10_000;
-/// Parts that are sent at a time.
+/// Number of concurrent parts.
 const IN_FLIGHT: usize = 4;
 
 /// A folder of a bucket.
 pub struct Folder {
     bucket: Arc<Bucket>,
-    /// Without the slash at its end.
+    /// Without a trailing slash.
     prefix: Path,
 }
 
 impl Folder {
-    /// The folder at an address; nothing is asked yet.
+    /// The folder at an address. Sends no request.
     ///
     /// # Errors
     ///
-    /// The address is not valid, or of something that cannot be written to.
+    /// The address is invalid, or cannot be written to.
     pub fn open(address: &str) -> io::Result<Self> {
         match Address::parse(address)? {
             Address::Cloud { cloud, scheme, bucket, key } => {
@@ -53,11 +53,11 @@ impl Folder {
         }
     }
 
-    /// The folder and the name of a file at an address; nothing is asked yet.
+    /// The folder and file name of an address. Sends no request.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open), or the address ends in no name.
+    /// As [`open`](Self::open), or the address has no file name.
     pub fn of_file(address: &str) -> io::Result<(Self, String)> {
         let named = address.rsplit_once('/').filter(|(folder, name)| {
             !name.is_empty() && !folder.ends_with('/') && folder.contains("://")
@@ -71,7 +71,7 @@ impl Folder {
         }
     }
 
-    /// Is there an object of this name?
+    /// Whether there is an object of this name.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Folder {
         }
     }
 
-    /// The address of a file in it.
+    /// The address of a file in the folder.
     pub fn name(&self, file: &str) -> String {
         format!("{}{}", self.bucket.root, self.path(file))
     }
@@ -93,7 +93,7 @@ impl Folder {
         self.prefix.clone().join(file)
     }
 
-    /// The names of all objects in it, in order.
+    /// The names of all objects in the folder, sorted.
     pub fn list(&self) -> io::Result<Vec<String>> {
         let found = runtime()?.block_on(self.bucket.list(&self.prefix))?;
         let cut = if self.prefix.as_ref().is_empty() { 0 } else { self.prefix.as_ref().len() + 1 };
@@ -104,7 +104,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Removes an object; one that is not there is no error.
+    /// Deletes an object. Ignores a missing one.
     pub fn remove(&self, file: &str) -> io::Result<()> {
         let path = self.path(file);
         match runtime()?.block_on(self.bucket.store.delete(&path)) {
@@ -113,11 +113,11 @@ impl Folder {
         }
     }
 
-    /// Aborts an upload that another process began.
+    /// Aborts an upload of another process. Ignores one that has already ended.
     ///
     /// # Errors
     ///
-    /// The store does not answer or denies access; an upload that is over is none.
+    /// The store does not answer or denies access.
     pub fn abort(&self, file: &str, upload: &str) -> io::Result<()> {
         let path = self.path(file);
         let id = upload.to_owned();
@@ -127,17 +127,19 @@ impl Folder {
         }
     }
 
-    /// Sends a local file. `begun` is given the store's name of an upload in parts; `goes_on` is asked before every part.
+    /// Uploads a local file. Passes the id of a multipart upload to `on_start`, and the size of every
+    /// sent part to `on_part`, which stops the upload by returning `false`.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, the store fails, or it was stopped ([`io::ErrorKind::Interrupted`]).
+    /// The file cannot be read, the store fails, or the upload was stopped
+    /// ([`io::ErrorKind::Interrupted`]).
     pub fn send(
         &self,
         local: &LocalPath,
         file: &str,
-        begun: &mut dyn FnMut(&str) -> io::Result<()>,
-        goes_on: &mut dyn FnMut(u64) -> bool,
+        on_start: &mut dyn FnMut(&str) -> io::Result<()>,
+        on_part: &mut dyn FnMut(u64) -> bool,
     ) -> io::Result<()> {
         let mut input = File::open(local)?;
         let size = input.metadata()?.len();
@@ -147,19 +149,19 @@ impl Folder {
             let payload = PutPayload::from(part(&mut input, size)?);
             let sent = runtime.block_on(self.bucket.store.put(&path, payload));
             sent.map_err(|error| self.bucket.failed(error))?;
-            goes_on(size);
+            on_part(size);
             return Ok(());
         }
         let uploads = &self.bucket.uploads;
         let id = runtime.block_on(uploads.create_multipart(&path));
         let id = id.map_err(|error| self.bucket.failed(error))?;
-        let sent = begun(&id).and_then(|()| self.parts(&mut input, size, &path, &id, goes_on));
+        let sent = on_start(&id).and_then(|()| self.parts(&mut input, size, &path, &id, on_part));
         let ended = sent.and_then(|parts| {
             let ended = runtime.block_on(uploads.complete_multipart(&path, &id, parts));
             ended.map_err(|error| self.bucket.failed(error))
         });
         if ended.is_err() {
-            // The first error says more.
+            // The first error is more informative.
             let _ = runtime.block_on(uploads.abort_multipart(&path, &id));
         }
         ended.map(drop)
@@ -171,7 +173,7 @@ impl Folder {
         size: u64,
         path: &Path,
         id: &str,
-        goes_on: &mut dyn FnMut(u64) -> bool,
+        on_part: &mut dyn FnMut(u64) -> bool,
     ) -> io::Result<Vec<object_store::multipart::PartId>> {
         let length = PIECE.max(size.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
         let runtime = runtime()?;
@@ -195,7 +197,7 @@ impl Folder {
             let Some((length, sent)) = sending.pop_front() else { break };
             let sent = runtime.block_on(sent).map_err(io::Error::other)?;
             done.push(sent.map_err(|error| self.bucket.failed(error))?);
-            if !goes_on(length) {
+            if !on_part(length) {
                 return Err(io::ErrorKind::Interrupted.into());
             }
         }
@@ -203,7 +205,7 @@ impl Folder {
     }
 }
 
-/// The next bytes of a file, which must not be shorter than it was.
+/// The next bytes of a file; fails if it has become shorter.
 fn part(input: &mut File, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length as usize];
     input.read_exact(&mut bytes)?;

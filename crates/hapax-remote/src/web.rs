@@ -1,9 +1,9 @@
 //! Files of web servers, read in ranges.
 //!
-//! A server must answer ranges. What it says of a file's version (ETag, or else the time of change) is asked for again
-//! with every range. Failures of transport and of the server (408, 429, 5xx) are tried again with growing pauses, at
-//! most [`TRIES`] times; everything else is an error at once. Up to five redirects are followed, never from HTTPS
-//! to HTTP; credentials stay with their host.
+//! A server must support ranges. Every range request checks the version of the file (ETag, or else the modification
+//! time). Transport and server failures (408, 429, 5xx) are retried with growing pauses, at most [`TRIES`] times; all
+//! other failures are errors at once. Follows up to five redirects, never from HTTPS to HTTP; sends credentials only
+//! to their host.
 
 use std::io;
 use std::ops::Range;
@@ -29,13 +29,13 @@ const TRIES: u32 = 10;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// A server, with what it asks of us.
+/// A server with its credentials.
 pub(crate) struct Web {
     agent: Agent,
     authorization: Option<HeaderValue>,
 }
 
-/// What a server says of a file.
+/// A file's size and version, as stated by the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) size: u64,
@@ -44,7 +44,8 @@ pub(crate) struct Version {
 }
 
 impl Web {
-    /// For addresses that begin as this one, with the credentials that it or the caller has.
+    /// For addresses on the same server as this one, with the credentials in it or those of the
+    /// caller.
     pub(crate) fn new(url: &Url, bearer: Option<&str>) -> io::Result<Self> {
         let authorization = match bearer {
             Some(token) => Some(format!("Bearer {token}")),
@@ -67,7 +68,8 @@ impl Web {
         Ok(Self { agent: agent(REDIRECTS, url.scheme() == "https")?, authorization })
     }
 
-    /// Size and version, by asking for the first byte: an address may be signed for reading only.
+    /// Size and version. Requests the first byte, because a signed address may be valid for GET
+    /// only.
     pub(crate) fn stat(&self, url: &str) -> io::Result<Version> {
         let answer = self.ask(url, &[(RANGE.as_str(), "bytes=0-0")])?;
         let text = |name: &http::HeaderName| {
@@ -86,12 +88,12 @@ impl Web {
             let what = "the server does not serve ranges of files; download it first";
             io::Error::new(io::ErrorKind::Unsupported, what)
         })?;
-        // A weak tag does not promise the same bytes.
+        // A weak tag does not guarantee equal bytes.
         let etag = text(&ETAG).filter(|tag| !tag.starts_with("W/"));
         Ok(Version { size, etag, modified: text(&LAST_MODIFIED) })
     }
 
-    /// These bytes of the file as it was found.
+    /// Reads a range of the file in the version that was found.
     pub(crate) fn get(&self, url: &str, found: &Version, range: Range<u64>) -> io::Result<Bytes> {
         let bytes = format!("bytes={}-{}", range.start, range.end - 1);
         let mut headers = vec![(RANGE.as_str(), bytes.as_str())];
@@ -117,7 +119,7 @@ impl Web {
         }
     }
 
-    /// A small document, whole.
+    /// Reads a small document as a whole.
     pub(crate) fn read(&self, url: &str) -> io::Result<Answer> {
         let answer = self.ask(url, &[])?;
         if answer.status == 200 { Ok(answer) } else { Err(refused(answer.status)) }
@@ -152,7 +154,7 @@ impl Web {
     }
 }
 
-/// `bytes 0-0/100`: the range and the size of the file.
+/// Parses `bytes 0-0/100`: the range and the size of the file.
 fn content_range(headers: &HeaderMap) -> Option<(Range<u64>, u64)> {
     let text = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;

@@ -1,7 +1,7 @@
-//! Bar charts as inline SVG: no script, no font, readable in both colour schemes.
+//! Bar charts as inline SVG, without scripts or fonts, readable in both colour schemes.
 //!
-//! A bar is as tall as its number says, and bars of different heights have different numbers.
-//! Labels and titles are escaped. Does not compute what it draws.
+//! The height of a bar is proportional to its number, and bars of different heights have different labels. Escapes
+//! labels and titles. Does not compute the data.
 
 use super::{escape, grouped};
 
@@ -9,21 +9,21 @@ use super::{escape, grouped};
 pub struct Bar {
     pub label: String,
     pub value: f64,
-    /// Shown when pointed at.
+    /// Tooltip.
     pub title: String,
 }
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 230.0;
-/// The highest bar ends here.
+/// Top of the highest bar.
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 34.0;
-/// Where bars stand.
+/// Bottom of all bars.
 const FLOOR: f64 = HEIGHT - BOTTOM;
-/// More bars than this do not have a label each.
+/// With more bars than this, only some have labels.
 const LABELLED: usize = 12;
 
-/// A chart of upright bars. `class` names the colour.
+/// A chart of vertical bars. `class` names the colour.
 pub fn bars(bars: &[Bar], class: &str, about: &str) -> String {
     let values: Vec<f64> = bars.iter().map(|bar| bar.value).collect();
     let most = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -53,7 +53,7 @@ pub fn bars(bars: &[Bar], class: &str, about: &str) -> String {
                 "<text class=\"value\" x=\"{middle:.1}\" y=\"{y:.1}\">{number}</text>"
             ));
         }
-        // The last one always has its label, and the one before it then must not run into it.
+        // The last bar always has a label, and the label before it must not overlap it.
         let last = bars.len() - 1;
         if i == last || i % every == 0 && (every == 1 || i + every / 2 < last) {
             out.push_str(&format!(
@@ -64,14 +64,14 @@ pub fn bars(bars: &[Bar], class: &str, about: &str) -> String {
         }
         out.push_str("</g>");
     }
-    // The line that everything stands on.
+    // The axis.
     out.push_str(&format!(
         "<line class=\"axis\" x1=\"0\" y1=\"{FLOOR}\" x2=\"{WIDTH}\" y2=\"{FLOOR}\"/></svg>"
     ));
     out
 }
 
-/// Numbers that fit above bars, with as many digits as it takes to see that two bars differ.
+/// Number labels with enough digits to distinguish different bars.
 fn numbers(values: &[f64]) -> Vec<String> {
     const MOST: usize = 4;
     let differ = |texts: &[String]| {
@@ -84,7 +84,7 @@ fn numbers(values: &[f64]) -> Vec<String> {
     (0..MOST).map(with).find(|texts| differ(texts)).unwrap_or_else(|| with(MOST))
 }
 
-/// A number in few characters, and so many digits more.
+/// A short form of a number, with `more` additional digits.
 fn short(value: f64, more: usize) -> String {
     let decimals = |least: usize| least + more;
     match value {
@@ -107,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn a_small_count_beside_a_huge_one_can_be_seen() {
+    fn a_small_count_is_visible_next_to_a_huge_one() {
         let chart = bars(&[bar("a", 1.0), bar("b", 1e6)], "near", "two bars");
         assert!(chart.contains("height=\"2.0\"") && chart.contains("1.0 M"), "{chart}");
     }
 
     #[test]
-    fn labels_are_escaped_and_no_bars_are_no_panic() {
+    fn labels_are_escaped_and_an_empty_chart_does_not_panic() {
         assert!(bars(&[bar("<b>", 0.0)], "near", "\"").contains("&lt;b&gt;"));
         assert!(bars(&[], "near", "").starts_with("<svg"));
     }
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(numbers(&[3.24, 3.16, 3.24, 7.0]), ["3.24", "3.16", "3.24", "7"]);
         assert_eq!(numbers(&[57_100.0, 56_900.0]), ["57.1 k", "56.9 k"]);
         assert_eq!(numbers(&[1.0, 2.5]), ["1", "2.5"]);
-        // What differs by less than can be shown.
+        // Smaller differences cannot be shown.
         assert_eq!(numbers(&[0.5, 0.5 + 1e-12]).len(), 2);
     }
 }

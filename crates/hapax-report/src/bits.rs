@@ -1,7 +1,7 @@
-//! Draws the 64 bits of two fingerprints and how strong each is.
+//! Draws the 64 bits of two fingerprints and the strength of each bit.
 //!
-//! Bit 63 is on the left, as the fingerprint is written. Differing bits have a band behind both. Colours are
-//! classes of the page's style sheet, which has a light and a dark scheme.
+//! Bit 63 is on the left, as in the written fingerprint. A band marks differing bits. Colours are classes of the
+//! page's style sheet, which has a light and a dark scheme.
 //!
 //! ```text
 //!    A   bars up for ones, down for zeros, as long as the bit is strong
@@ -50,7 +50,7 @@ pub fn picture(left: &Comparable, right: &Comparable) -> String {
     digits(&mut svg, "a", left, differing, DIGITS_A);
     digits(&mut svg, "b", right, differing, DIGITS_B);
     bars(&mut svg, "b", right, AXIS_B);
-    // On top and invisible: one place to point at for each bit.
+    // Transparent areas on top, one per bit, for tooltips.
     for bit in 0..64 {
         let x = x_of(bit);
         push(
@@ -70,7 +70,7 @@ pub fn picture(left: &Comparable, right: &Comparable) -> String {
 fn bars(svg: &mut String, class: &str, comparable: &Comparable, axis: f64) {
     let largest = comparable.sums.largest() as f64;
     for bit in 0..64 {
-        // Even a sum of zero can be seen.
+        // The minimum keeps a sum of zero visible.
         let length = (BAR * sum(&comparable.sums, bit).unsigned_abs() as f64 / largest).max(1.5);
         let is_one = comparable.fingerprint.to_bits() >> bit & 1 == 1;
         let y = if is_one { axis - length } else { axis };

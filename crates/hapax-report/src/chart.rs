@@ -1,8 +1,8 @@
 //! A chart as data: series of points, drawn as lines in a [`Frame`].
 //!
-//! A [`Chart`] can be stored and drawn later, in a page ([`Chart::figure`]) or as a picture ([`Chart::picture`]).
-//! Axis labels are round numbers, or powers on a logarithmic axis. Guarantees escaped names and titles, and the
-//! same text for the same chart. Points that are not numbers, or not above 0 on a logarithmic axis, are left out.
+//! A [`Chart`] can be stored and drawn later, in a page ([`Chart::figure`]) or as an SVG file ([`Chart::picture`]).
+//! Axis labels are round numbers, or powers on a logarithmic axis. Escapes names and titles; the same chart gives the
+//! same text. Skips points that are not finite, or not above 0 on a logarithmic axis.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,51 +19,44 @@ pub struct Chart {
     pub about: String,
 }
 
-/// One direction of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What is measured, with its unit.
+    /// The measured quantity with its unit.
     pub name: String,
-    /// How far apart values are.
     pub scale: Scale,
-    /// Shown even if no point has it.
+    /// Values that the axis includes even without points there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<f64>,
 }
 
-/// How far apart values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// By their difference.
     Linear,
-    /// By their ratio.
     Logarithmic,
 }
 
-/// Points that belong together.
+/// A line of a chart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     pub name: String,
-    /// From left to right.
+    /// Ascending by x.
     pub points: Vec<(f64, f64)>,
-    /// Predicted, or from another source: drawn as a broken line.
+    /// Draws a dashed line, for predictions and data from other sources.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dashed: bool,
 }
 
 impl Axis {
-    /// Values by their difference.
     pub fn linear(name: impl Into<String>) -> Self {
         Self { name: name.into(), scale: Scale::Linear, shown: Vec::new() }
     }
 
-    /// Values by their ratio.
     pub fn logarithmic(name: impl Into<String>) -> Self {
         Self { name: name.into(), scale: Scale::Logarithmic, shown: Vec::new() }
     }
 
-    /// Also shows this value, such as 0.
+    /// Extends the axis to this value, such as 0.
     #[must_use]
     pub fn showing(mut self, value: f64) -> Self {
         self.shown.push(value);
@@ -79,7 +72,7 @@ impl Axis {
         place.is_finite().then_some(place)
     }
 
-    /// From where to where, and the labels between.
+    /// The range, and the labels in it.
     fn laid_out(&self, values: impl Iterator<Item = f64>) -> ((f64, f64), Vec<(f64, String)>) {
         let places = values.chain(self.shown.iter().copied()).filter_map(|it| self.place(it));
         let (low, high) = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| {
@@ -88,7 +81,7 @@ impl Axis {
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
         match self.scale {
             Scale::Linear => {
-                // An axis of zeros would have steps too small to write.
+                // An axis of zeros would have infinitesimal steps.
                 let high = if low == 0.0 && high == 0.0 { 1.0 } else { high };
                 let step = round_step((high - low).max(high.abs() * 1e-3).max(1e-9) / 5.0);
                 let (from, to) = ((low / step).floor(), (high / step).ceil());
@@ -101,7 +94,7 @@ impl Axis {
                 ((from * step, to * step), labels)
             }
             Scale::Logarithmic => {
-                // Doublings while they are few enough to read.
+                // Powers of two while few enough are in range.
                 let (base, from, to) = match (high - low) / 2f64.log10() <= 9.0 {
                     true => (2f64, low / 2f64.log10(), high / 2f64.log10()),
                     false => (10f64, low, high),
@@ -124,12 +117,12 @@ impl Series {
         Self { name: name.into(), points, dashed: false }
     }
 
-    /// Points that were predicted, or come from another source.
+    /// A dashed series, for predictions and data from other sources.
     pub fn reference(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { dashed: true, ..Self::new(name, points) }
     }
 
-    /// The line drawn next to its name: broken or whole.
+    /// The sample of the line in the legend.
     fn key(&self, number: usize) -> String {
         let colour = colour(number);
         match self.dashed {
@@ -142,7 +135,7 @@ impl Series {
 }
 
 impl Chart {
-    /// The drawing, without title and legend.
+    /// Draws the chart without title and legend.
     fn draw(&self) -> Frame {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let (x, x_labels) = self.x.laid_out(points().map(|point| point.0));
@@ -160,7 +153,7 @@ impl Chart {
                 false => frame.line(places.iter().copied(), &colour),
                 true => frame.dashed(places.iter().copied(), &colour),
             }
-            // Many points are a curve; few ones can be pointed at.
+            // Many points form a curve; a few get dots with tooltips.
             if places.len() <= 20 {
                 for (&(x, y), (reference_x, reference_y)) in places.iter().zip(&series.points) {
                     let title =
@@ -172,7 +165,7 @@ impl Chart {
         frame
     }
 
-    /// As a figure of a page with [`CHART_STYLE`].
+    /// A figure for a page with [`CHART_STYLE`].
     pub fn figure(&self) -> String {
         let key: Vec<(String, String)> = self
             .series
@@ -186,7 +179,7 @@ impl Chart {
         out
     }
 
-    /// As a picture by itself: an SVG file.
+    /// A self-contained SVG file.
     pub fn picture(&self) -> String {
         const ROW: f64 = 20.0;
         let rows = self.series.len() as f64;
@@ -202,7 +195,7 @@ impl Chart {
         out.push_str(&format!("<g transform=\"translate(0 {ROW})\">{}</g>\n", self.draw().body));
         for (number, series) in self.series.iter().enumerate() {
             let y = HEIGHT + ROW * (number as f64 + 2.0);
-            // Two pieces for a broken line, as colours come again.
+            // Two pieces distinguish dashed lines, because colours repeat.
             let pieces: &[(u32, u32)] =
                 if series.dashed { &[(48, 4), (54, 4)] } else { &[(48, 10)] };
             for (x, width) in pieces {
@@ -223,21 +216,21 @@ impl Chart {
 }
 
 fn colour(number: usize) -> String {
-    // Blue, orange, green, violet, ochre, grey: the first ones differ most.
+    // Blue, orange, green, violet, ochre, grey: the most different ones first.
     const ORDER: [usize; 6] = [2, 5, 3, 4, 1, 0];
     format!("var(--c{})", ORDER[number % ORDER.len()])
 }
 
-/// The next of 1, 2 and 5 times a power of ten.
+/// The next larger number of the form 1, 2 or 5 times a power of ten.
 fn round_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0].map(|it| it * power).into_iter().find(|it| *it >= least).unwrap_or(least)
 }
 
-/// A power of ten or two. Large ones as a power: written out they would run into each other.
+/// A power of ten or two. Large ones get an exponent, because digits would overlap.
 fn power_label(base: f64, power: i32) -> String {
     let value = base.powi(power);
-    // Halves need a digit more than tenths: 0.016 is not 0.02.
+    // Powers of two need one more digit than powers of ten: 0.016 is not 0.02.
     let decimals = (-value.log10()).ceil().max(0.0) as usize + usize::from(base == 2.0);
     match (value >= 1e4, value < 1.0) {
         (true, _) if base == 2.0 => format!("2^{power}"),
@@ -251,10 +244,10 @@ fn number(value: f64, decimals: usize) -> String {
     match value {
         0.0 => "0".to_owned(),
         _ if value >= 1e7 => format!("{value:.0e}"),
-        // The margin has room for five characters.
+        // The margin fits five characters.
         _ if value >= 1e4 && value % 1e3 == 0.0 => format!("{:.0}k", value / 1e3),
         _ if value >= 1e4 => grouped(value as u64),
-        // 0.00002 would be cut off at the left.
+        // 0.00002 would be cut off on the left.
         _ if decimals > 3 => {
             let power = value.abs().log10().floor() as i32;
             let digits = (decimals as i32 + power).max(0) as usize;
@@ -282,19 +275,19 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_names_its_series_and_escapes_what_it_is_reported() {
+    fn a_chart_names_its_series_and_escapes_its_texts() {
         let figure = chart().figure();
         for part in ["Load &lt;1&gt;", ">1D<", ">paper<", "machines", "Less is better.", ">64<"] {
             assert!(figure.contains(part), "{part} is not in {figure}");
         }
         assert_eq!(figure.matches("<polyline").count(), 2);
         assert_eq!(figure.matches("dashed").count(), 1);
-        // What has no place on a logarithmic axis is left out.
+        // A logarithmic axis skips values that are not above 0.
         assert_eq!(figure.matches("<circle").count(), 3);
     }
 
     #[test]
-    fn charts_of_nothing_are_charts() {
+    fn an_empty_chart_can_be_drawn() {
         for series in [Vec::new(), vec![Series::new("flat", vec![(1.0, 0.0)])]] {
             let figure = Chart { series, ..chart() }.figure();
             assert!(figure.contains("</svg>") && !figure.contains("NaN"), "{figure}");
@@ -310,13 +303,13 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_survives_being_written_down() {
+    fn a_chart_survives_serialization() {
         let text = serde_json::to_string(&chart()).unwrap();
         assert_eq!(serde_json::from_str::<Chart>(&text).unwrap(), chart());
     }
 
     #[test]
-    fn labels_are_round_and_hold_all_values() {
+    fn labels_are_round_and_span_all_values() {
         let axis = Axis::linear("share");
         let ((from, to), labels) = axis.laid_out([0.113, 0.97].into_iter());
         assert!(from <= 0.113 && to >= 0.97);
@@ -341,7 +334,7 @@ mod tests {
         assert_eq!(labels[1].1, "20k");
         let (_, labels) = axis.laid_out([0.0, 0.0].into_iter());
         assert_eq!((labels[1].1.as_str(), labels.len()), ("0.2", 6));
-        // Nothing and a single value have axes too.
+        // No values and a single value have axes, too.
         assert!(axis.laid_out([].into_iter()).1.len() > 1);
         assert!(axis.laid_out([3.0].into_iter()).0.0 < axis.laid_out([3.0].into_iter()).0.1);
     }

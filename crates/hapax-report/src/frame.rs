@@ -1,39 +1,38 @@
-//! A frame with axes to draw in, as SVG.
+//! A frame with axes as SVG, to draw charts in.
 //!
-//! Colours are names of [`CHART_STYLE`](super::CHART_STYLE), which has a light and a dark scheme. Does not escape: names
-//! and titles are markup already, so callers escape what comes from documents.
+//! Colours are names of [`CHART_STYLE`](super::CHART_STYLE), which has a light and a dark scheme. Does not escape:
+//! names and titles are markup, so callers escape what comes from documents.
 
 pub const WIDTH: f64 = 560.0;
 pub const HEIGHT: f64 = 320.0;
-/// The distance of the frame from the upper end of the drawing.
+/// Distance between the frame and the top of the drawing.
 pub const TOP: f64 = 10.0;
 const LEFT: f64 = 48.0;
 const BOTTOM: f64 = 34.0;
 const RIGHT: f64 = 18.0;
 
-/// A plain frame with its axes.
 #[derive(Clone, Debug)]
 pub struct Frame {
     x: (f64, f64),
     y: (f64, f64),
-    /// What has been drawn so far.
+    /// The SVG so far.
     pub body: String,
 }
 
 impl Frame {
-    /// A frame from and to these values.
+    /// A frame for these ranges.
     pub fn new(x: (f64, f64), y: (f64, f64)) -> Self {
         Self { x, y, body: String::new() }
     }
 
-    /// Where a point is in the drawing. Below and above the frame is at its ends.
+    /// Coordinates of a point in the drawing; y is clamped to the frame.
     pub fn at(&self, x: f64, y: f64) -> (f64, f64) {
         let across = (x - self.x.0) / (self.x.1 - self.x.0);
         let up = ((y - self.y.0) / (self.y.1 - self.y.0)).clamp(0.0, 1.0);
         (LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP))
     }
 
-    /// Draws the axes: values with their labels, and what the horizontal one shows.
+    /// Draws the axes: values with their labels, and the name of the horizontal axis.
     pub fn axes(&mut self, x: &[(f64, String)], y: &[(f64, String)], name: &str) {
         for (value, label) in y {
             let (x0, at) = self.at(self.x.0, *value);
@@ -58,7 +57,7 @@ impl Frame {
         self.styled_line(points, colour, "line");
     }
 
-    /// A line through points that is not of the same kind as the others.
+    /// A dashed line, for data of another kind.
     pub fn dashed(&mut self, points: impl Iterator<Item = (f64, f64)>, colour: &str) {
         self.styled_line(points, colour, "line dashed");
     }
@@ -76,7 +75,7 @@ impl Frame {
         ));
     }
 
-    /// A point, with what is said when it is pointed at.
+    /// A point with a tooltip.
     pub fn dot(&mut self, x: f64, y: f64, colour: &str, title: &str) {
         let (x, y) = self.at(x, y);
         self.body.push_str(&format!(
@@ -84,7 +83,7 @@ impl Frame {
         ));
     }
 
-    /// Puts the drawing on a page: title, colours with their names, and what it is about.
+    /// Writes the figure: title, drawing, legend of colours with their names, and description.
     pub fn finish(self, out: &mut String, title: &str, key: &[(String, String)], about: &str) {
         out.push_str(&format!(
             "<figure><h3>{title}</h3><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">{}</svg>",
@@ -101,7 +100,7 @@ impl Frame {
     }
 }
 
-/// Labels for an axis, a step apart.
+/// Axis labels at multiples of `step`.
 pub fn ticks(from: f64, to: f64, step: f64) -> Vec<(f64, String)> {
     let count = ((to - from) / step).round() as usize;
     let decimals = if step < 0.1 { 3 } else { usize::from(step < 1.0) };

@@ -1,9 +1,9 @@
-//! Pieces of self-contained pages: escaping, two texts side by side, charts.
+//! Building blocks of self-contained HTML pages: escaping, two texts side by side, charts.
 //!
-//! Everything that comes from documents goes through [`escape`]. [`BASE_STYLE`] has the colours, by day
-//! and by night, and [`ROWS_STYLE`]; [`PAIR_STYLE`] and [`PAIR_SCRIPT`] are for a page that compares
-//! two texts, [`CHART_STYLE`] for charts. [`frame`] has axes to draw in, [`chart`] draws series, [`mod@bars`]
-//! bars, [`mod@bits`] two fingerprints. [`document`] makes a page of a body.
+//! Everything that comes from documents goes through [`escape`]. [`BASE_STYLE`] has a light and a dark colour scheme
+//! and [`ROWS_STYLE`]; [`PAIR_STYLE`] and [`PAIR_SCRIPT`] are for a page that compares two texts, [`CHART_STYLE`] for
+//! charts. [`frame`] draws axes, [`chart`] series, [`mod@bars`] bars, [`mod@bits`] two fingerprints. [`document`]
+//! makes a page from a body.
 
 pub mod bars;
 pub mod bits;
@@ -16,27 +16,27 @@ use hapax::fingerprint::ContentHash;
 use hapax::fingerprint::side_by_side::{Mark, Piece, Row};
 use hapax::text::Place;
 
-/// Colours and type of a page, and [`ROWS_STYLE`].
+/// Colours and fonts of a page, and [`ROWS_STYLE`].
 pub const BASE_STYLE: &str = concat!(include_str!("base.css"), include_str!("rows.css"));
 
-/// Two texts side by side, on a page with colours of its own.
+/// Two texts side by side, for a page with its own colours.
 pub const ROWS_STYLE: &str = include_str!("rows.css");
 
-/// What a comparison shows around its texts; goes after [`ROWS_STYLE`].
+/// Surroundings of the two texts; goes after [`ROWS_STYLE`].
 pub const PAIR_STYLE: &str = include_str!("pair.css");
 
-/// A JavaScript module whose `sideBySide(section)` makes a comparison's texts interactive.
+/// A JavaScript module whose function `sideBySide(section)` makes a comparison interactive.
 pub const PAIR_SCRIPT: &str = include_str!("side_by_side.js");
 
 /// Charts and their legends; goes after [`BASE_STYLE`].
 pub const CHART_STYLE: &str = include_str!("chart.css");
 
-/// A longer shared passage is folded to about this many characters.
+/// Longer shared passages are shortened to about this many characters.
 const FOLDED: usize = 240;
-/// Folding must be worth a button.
+/// Minimum number of hidden characters that justifies a button.
 const WORTH_FOLDING: usize = 120;
 
-/// Text as text, in an element or a quoted attribute.
+/// Escapes text for an element or a quoted attribute.
 pub fn escape(text: &str) -> Cow<'_, str> {
     let special =
         |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || c.is_control() && !c.is_whitespace();
@@ -60,8 +60,9 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 
 /// A self-contained page. Title and body are markup; `styles` go after [`BASE_STYLE`].
 ///
-/// Nothing is fetched, and a content security policy forbids the page to try. The script, a JavaScript module, is
-/// allowed by a nonce that is a hash of title and body, so nothing in them can contain it; it may be empty.
+/// A content security policy forbids the page to fetch anything. The script is a JavaScript module
+/// and may be empty. It is allowed by a nonce, which is a hash of title and body, so that nothing
+/// in them can contain it.
 pub fn document(title: &str, styles: &[&str], body: &str, script: &str) -> String {
     let nonce = ContentHash::of(&format!("{title}{body}"));
     let (allowed, script) = match script {
@@ -84,7 +85,7 @@ pub fn document(title: &str, styles: &[&str], body: &str, script: &str) -> Strin
     )
 }
 
-/// One row of two texts side by side.
+/// Writes one row of two texts side by side.
 pub fn row(out: &mut String, row: &Row, left_text: &str, right_text: &str) {
     match row {
         Row::Same { left, right } => {
@@ -138,8 +139,7 @@ fn differing_cell(out: &mut String, side: &str, text: &str, pieces: &[Piece]) {
     out.push_str("</div>");
 }
 
-/// The middle of a long text that can be folded away, cut at spaces where there are any, and
-/// how many characters it has.
+/// The middle part of a long text to hide, cut at spaces if possible, and its number of characters.
 fn middle(text: &str) -> Option<(Place, usize)> {
     let characters = text.chars().count();
     if characters <= FOLDED + WORTH_FOLDING {
@@ -152,7 +152,7 @@ fn middle(text: &str) -> Option<(Place, usize)> {
     Some((start..end, text[start..end].chars().count()))
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -165,7 +165,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// Bytes in decimal units.
+/// Formats a size in decimal units.
 pub fn bytes(n: u64) -> String {
     match n {
         0..1_000 => format!("{n} B"),
@@ -175,7 +175,7 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
-/// A noun in the number that a count asks for: `page`, `pages`, `queries`, `matches`.
+/// The noun in singular or plural: `page`, `pages`, `queries`, `matches`.
 pub fn plural(count: u64, noun: &str) -> String {
     if count == 1 {
         return noun.to_owned();
@@ -187,7 +187,7 @@ pub fn plural(count: u64, noun: &str) -> String {
     }
 }
 
-/// `1 page`, `1,234 pages`.
+/// The count with its noun: `1 page`, `1,234 pages`.
 pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {}", grouped(count), plural(count, noun))
 }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_singular_and_all_else_is_not() {
+    fn only_one_is_singular() {
         assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(grouped));
         for (count, noun, expected) in [
             (1, "page", "1 page"),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_text_is_markup() {
+    fn text_never_becomes_markup() {
         assert_eq!(
             escape("<b a=\"1\" c='2'>&\0"),
             "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;\u{FFFD}"
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_long_texts_are_folded_and_their_ends_remain() {
+    fn only_long_texts_are_folded_and_their_ends_stay_visible() {
         assert_eq!(middle(&"word ".repeat(72)), None);
         for text in ["word ".repeat(100), "東京大阪".repeat(100)] {
             let (cut, characters) = middle(&text).unwrap();

@@ -1,11 +1,11 @@
-//! Measures how long an index takes for the best results of queries, and for what dedup needs of them.
+//! Measures the time of retrieving the best results of queries, and of reading what dedup needs about them.
 //!
 //! ```sh
 //! cargo run --profile dist -p hapax-search --example retrieval -- index queries.txt 1000
 //! ```
 //!
-//! Queries are one a line, each run once to warm up and once measured. Prints mean, median and maximum in
-//! milliseconds, with the number of results, so that a fast empty answer is visible.
+//! Queries are one per line, each run once to warm up and once measured. Prints mean, median and maximum in
+//! milliseconds, with the number of results, so that fast empty results are visible.
 
 use std::time::{Duration, Instant};
 

@@ -1,13 +1,13 @@
-//! An engine with the scores of a file in place of its own.
+//! An engine with the scores of a file instead of its own.
 //!
-//! A document that the file does not name has no score: two scales cannot be compared.
+//! A document that is not in the file has no score, because two scales cannot be compared.
 
 use hapax::fingerprint::Fingerprint;
 
 use crate::engine::{DocumentFacts, DocumentId, Engine, Results};
 use crate::rank::scores::Scores;
 
-/// The same engine, with other scores.
+/// An engine with other scores.
 #[derive(Debug)]
 pub struct WithScores<'a, E> {
     engine: &'a E,
@@ -15,7 +15,7 @@ pub struct WithScores<'a, E> {
 }
 
 impl<'a, E> WithScores<'a, E> {
-    /// With these scores, or its own if there are none.
+    /// Uses these scores, or the engine's own if `None`.
     pub fn new(engine: &'a E, scores: Option<&'a Scores>) -> Self {
         Self { engine, scores }
     }

@@ -1,9 +1,10 @@
-//! Orders queries so that each brings as many unexamined documents as possible, when not all can be processed.
+//! Orders queries such that each contributes as many new documents as possible, for when not all can be
+//! processed.
 //!
-//! By frequency alone, many popular queries show the same documents ("BASKETBALL GAME" and "NBA"). The greedy order
-//! takes the query with the most new documents, weighted by its frequency. Results are sketches: only documents
-//! whose hash is below a bound are kept, and counts are scaled up. Gains only shrink, so a heap with lazy renewal
-//! finds the greedy order.
+//! By frequency alone, many popular queries show the same documents ("BASKETBALL GAME" and "NBA"). The greedy
+//! order takes the query with the most new documents, weighted by its frequency. Results are sampled: only
+//! documents whose hash is below a bound are counted, and counts are scaled up. Gains only decrease, so a heap
+//! with lazy updates finds the greedy order.
 //!
 //! Source: Pi et al. 2009, section IV and Figure 7; lazy greedy choice: Minoux 1978.
 
@@ -15,41 +16,40 @@ use crate::engine::{DocumentId, Engine};
 use crate::log::Query;
 use crate::policy::Policy;
 
-/// The results of a query, for choosing.
+/// The sampled results of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultSketch {
-    /// How often the query is asked.
+    /// Frequency of the query.
     pub count: u64,
-    /// Documents found that are in the sample.
+    /// Results in the sample.
     pub sampled: Vec<DocumentId>,
 }
 
-/// Which documents are in the sample.
+/// Defines which documents are in the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// One document of so many.
+    /// One document in this many is in the sample.
     pub one_of: u32,
 }
 
 impl Sample {
-    /// Is this document in the sample?
+    /// Whether this document is in the sample.
     pub fn holds(self, id: DocumentId) -> bool {
-        // The finaliser of SplitMix: neighbouring numbers fall anywhere.
+        // The finaliser of SplitMix, which spreads neighbouring numbers.
         let mut z = id.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)).is_multiple_of(u64::from(self.one_of.max(1)))
     }
 
-    /// The sketch of a query's results.
+    /// The sampled results of a query.
     pub fn sketch(self, count: u64, results: &[DocumentId]) -> ResultSketch {
         let sampled = results.iter().copied().filter(|&id| self.holds(id)).collect();
         ResultSketch { count, sampled }
     }
 }
 
-/// The sketches of queries, from the best results of each, on as many threads as the current pool
-/// has.
+/// Samples the best results of each query, on all threads of the current pool.
 pub fn sketches<E: Engine>(
     engine: &E,
     queries: &[Query],
@@ -72,13 +72,13 @@ pub fn sketches<E: Engine>(
 /// A query in the chosen order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// Its place among those given.
+    /// Index in the given list.
     pub query: usize,
-    /// Documents it brings that none before it brought, in the sample.
+    /// Number of sampled documents that no earlier query has.
     pub fresh: u64,
 }
 
-/// Documents that each query brings when they are processed as given.
+/// The number of new documents of each query, in the given order.
 pub fn in_order(queries: &[ResultSketch]) -> Vec<Chosen> {
     let mut examined = BTreeSet::new();
     let fresh = |query: &ResultSketch, examined: &mut BTreeSet<DocumentId>| {
@@ -88,11 +88,11 @@ pub fn in_order(queries: &[ResultSketch]) -> Vec<Chosen> {
     queries.map(|(query, sketch)| Chosen { query, fresh: fresh(sketch, &mut examined) }).collect()
 }
 
-/// The greedy order: at each step the query with the largest product of count and fresh documents;
-/// of equal ones the first given. Queries that bring nothing come last, as given.
+/// The greedy order: at each step the query with the largest product of count and new documents,
+/// ties in the given order. Queries without new documents are last, in the given order.
 pub fn by_fresh_documents(queries: &[ResultSketch]) -> Vec<Chosen> {
     let gain = |count: u64, fresh: u64| u128::from(count) * u128::from(fresh);
-    // (gain when last looked at, earlier first, examined documents then)
+    // (gain at the last update, smaller index first, number of documents covered then)
     let mut heap: BinaryHeap<(u128, std::cmp::Reverse<usize>, usize)> = queries
         .iter()
         .enumerate()
@@ -132,7 +132,7 @@ mod tests {
         vec(query, 0..12)
     }
 
-    /// Looks at every query in every step.
+    /// Reference implementation: examines every query in every step.
     fn slowly(queries: &[ResultSketch]) -> Vec<Chosen> {
         let mut examined: BTreeSet<DocumentId> = BTreeSet::new();
         let mut left: Vec<usize> = (0..queries.len()).collect();

@@ -1,10 +1,10 @@
-//! Folds near-duplicates in the results of one query under the best of them, when the query is asked.
+//! Collapses near-duplicates in the results of one query, at query time.
 //!
-//! Decides as [`job`](crate::job) does, without changing the index: what the policy would remove is shown under its
-//! winner, at the place of whichever came first. Guarantees that every examined result is shown exactly once, as a
-//! hit or as a copy under one.
+//! Decides like [`job`](crate::job), without changing the index: results that the policy would remove are shown
+//! under their winner, at the place of the first of them. Guarantees that every examined result is shown
+//! exactly once, as a hit or as a copy under one.
 //!
-//! Source: Pi et al. 2009, II.C, applied when a query is asked instead of beforehand.
+//! Source: Pi et al. 2009, II.C, applied at query time instead of beforehand.
 
 use std::collections::BTreeMap;
 
@@ -18,37 +18,38 @@ use crate::rank::scores::Scores;
 use crate::snippet::Snippet;
 use crate::words::Words;
 
-/// How much of a text a listing holds, in bytes.
+/// Bytes of text per document in a listing.
 pub const START: usize = 300;
-/// Texts that are held at once.
-const TOGETHER: usize = 64;
+/// Number of texts in memory at a time.
+const BATCH_SIZE: usize = 64;
 
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// As people type it.
+    /// The query, as typed by users.
     pub query: &'a str,
-    /// Hits that are passed over.
+    /// Number of hits to skip.
     pub offset: usize,
     pub limit: usize,
-    /// How copies are folded; `None` shows every result by itself.
+    /// How copies are collapsed; `None` shows every result separately.
     pub policy: Option<&'a Policy>,
-    /// The query's rank in the search log, from 1; one that is not in it is as rare as can be.
+    /// The query's rank in the search log, from 1; `None` if it is not in the log, which counts as
+    /// rarest.
     pub rank: Option<u64>,
-    /// Leave out documents that are marked as duplicates.
+    /// Leaves out documents marked as duplicates.
     pub hide_marked: bool,
-    /// Authority of pages, in place of what the index keeps.
+    /// Authority of pages, instead of that in the index.
     pub scores: Option<&'a Scores>,
 }
 
-/// Some of the results of a query.
+/// A part of the results of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     pub results: u64,
-    /// How many of them were looked at for copies.
+    /// Number of results that were examined for copies.
     pub examined: u64,
-    /// How many of those are folded under another.
+    /// Number of those that are shown under another.
     pub folded: u64,
-    /// Those asked for, best first.
+    /// The requested hits, best first.
     pub hits: Vec<Hit>,
 }
 
@@ -56,28 +57,28 @@ pub struct Listing {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     pub document: Shown,
-    /// What is folded under it, in the order of the results.
+    /// The copies shown under it, in the order of the results.
     pub copies: Vec<FoldedCopy>,
 }
 
-/// A document as it is shown.
+/// A document as shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Its place among all results, from 1.
+    /// Its rank among all results, from 1.
     pub rank: u64,
     /// The engine's score for this query.
     pub relevance: f32,
-    /// What decides between copies.
+    /// The facts that choose between copies.
     pub facts: DocumentFacts,
-    /// What people read; at most [`START`] bytes of its text.
+    /// Title, language, and at most [`START`] bytes of text.
     pub excerpt: Excerpt,
-    /// The passage that shows the words of the query.
+    /// The passage with words of the query.
     pub snippet: Snippet,
-    /// Marked as a duplicate.
+    /// Whether it is marked as a duplicate.
     pub marked: bool,
 }
 
-/// A result that is folded under another.
+/// A result that is shown under another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldedCopy {
     pub document: Shown,
@@ -87,18 +88,18 @@ pub struct FoldedCopy {
     pub reason: String,
 }
 
-/// Why results cannot be shown.
+/// Collapsing failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollapseError<E: std::error::Error> {
     #[error("the search engine failed")]
     Engine(#[source] E),
-    /// Results could not be grouped.
+    /// Grouping the results failed.
     #[error("the results cannot be grouped")]
     Group(#[source] BatchError),
 }
 
-/// Asks an engine, and folds what is alike.
+/// Queries an engine, and collapses near-duplicates.
 pub fn collapse<E: Showing>(
     engine: &E,
     request: &Request<'_>,
@@ -111,16 +112,16 @@ pub fn collapse<E: Showing>(
     let (mut found, results) =
         engine.scored(request.query, wanted.max(examined), &hidden).map_err(failed)?;
     let mut under: BTreeMap<usize, Vec<(usize, Folded)>> = BTreeMap::new();
-    let mut judged = 0;
+    let mut examined = 0;
     if let Some(policy) = request.policy {
         let limits = policy.for_query(rank, results);
         let most = limits.results as usize;
         if found.len() < most && (found.len() as u64) < results {
             found = engine.scored(request.query, wanted.max(most), &hidden).map_err(failed)?.0;
         }
-        judged = found.len().min(most);
+        examined = found.len().min(most);
         if limits.remove {
-            let ids: Vec<DocumentId> = found[..judged].iter().map(|result| result.id).collect();
+            let ids: Vec<DocumentId> = found[..examined].iter().map(|result| result.id).collect();
             for (place, winner, one) in copies(engine, &ids, limits.within, policy, request.scores)?
             {
                 under.entry(winner).or_default().push((place, one));
@@ -129,11 +130,11 @@ pub fn collapse<E: Showing>(
     }
     let listing = Listing {
         results,
-        examined: judged as u64,
+        examined: examined as u64,
         folded: under.values().map(|copies| copies.len() as u64).sum(),
         hits: Vec::new(),
     };
-    // A hit stands where the first of it and its copies stood.
+    // A hit is at the place of the first of it and its copies.
     let is_copy: Vec<usize> = under
         .values()
         .flatten()
@@ -182,7 +183,7 @@ pub fn collapse<E: Showing>(
     Ok(Listing { hits, ..listing })
 }
 
-/// What is shown of documents. Their texts are held for a few at a time.
+/// The excerpts of documents. Holds few of their texts at a time.
 fn excerpts<E: Showing>(
     engine: &E,
     query: &str,
@@ -191,7 +192,7 @@ fn excerpts<E: Showing>(
     let mut words = Words::default();
     let query = ParsedQuery::parse(query, &mut words);
     let mut shown = Vec::with_capacity(ids.len());
-    for some in ids.chunks(TOGETHER) {
+    for some in ids.chunks(BATCH_SIZE) {
         for mut excerpt in engine.excerpts(some).map_err(CollapseError::Engine)? {
             let snippet = Snippet::of(&excerpt.start, &query, &mut words);
             excerpt.start.truncate(excerpt.start.floor_char_boundary(START));
@@ -204,7 +205,7 @@ fn excerpts<E: Showing>(
 
 type Copies = Vec<(usize, usize, Folded)>;
 
-/// Which results are copies of which, by their places, in order.
+/// Which results are copies of which, by index, in order.
 fn copies<E: Showing>(
     engine: &E,
     ids: &[DocumentId],

@@ -1,12 +1,12 @@
-//! What a search engine must be able to do for its results to be cleaned.
+//! What a search engine must provide for deduplication.
 //!
-//! Retrieval is the engine's own; what duplicates need is kept in its index beside each
-//! document, so that no page text is read when queries are processed. Fingerprints of results are
-//! asked for every query and must be quick; everything else only of documents that are alike.
+//! Retrieval is the engine's own; data about duplicates is stored in its index with each document, so no page
+//! text is read when queries are processed. Fingerprints are read for the results of every query and must be
+//! fast; other data is read only for similar documents.
 
 use hapax::fingerprint::{Fingerprint, Sketch};
 
-/// A document, as the engine numbers it. Stable as long as nothing is indexed or deleted.
+/// A document's number in the engine. Stable as long as nothing is indexed or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentId(pub u64);
 
@@ -15,18 +15,18 @@ pub struct DocumentId(pub u64);
 pub struct Results {
     /// The best ones, best first.
     pub top: Vec<DocumentId>,
-    /// How many there are in all, as far as the engine counts.
+    /// Total number of results, as far as the engine counts.
     pub all: u64,
 }
 
-/// What decides between copies.
+/// The facts that choose between copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentFacts {
-    /// The document's name, stable across indexings.
+    /// The document's name, stable across indexing.
     pub name: String,
-    /// Its address; empty without one.
+    /// Empty without an address.
     pub url: String,
-    /// Confirms that texts are alike; `None` for a document without words.
+    /// Confirms near-duplicates; `None` for a document without words.
     pub sketch: Option<Sketch>,
     pub score: Option<f64>,
     pub words: u32,
@@ -40,8 +40,8 @@ pub trait Engine: Sync {
     /// The recipe of the fingerprints in the index.
     fn recipe(&self) -> &str;
 
-    /// The best `most` results of a query as people type it, without those that `hidden` says;
-    /// ties are broken the same way each time. A query without words finds nothing.
+    /// The best `most` results of a query as typed by users, without those for which `hidden` is
+    /// true; ties are broken consistently. A query without words has no results.
     fn top(
         &self,
         query: &str,
@@ -49,15 +49,15 @@ pub trait Engine: Sync {
         hidden: &(dyn Fn(DocumentId) -> bool + Sync),
     ) -> Result<Results, Self::Error>;
 
-    /// The fingerprints of documents, each of which may be asked for more than once; `None` for one
-    /// that cannot be compared.
+    /// The fingerprints of documents, which may be requested repeatedly; `None` for a document that
+    /// cannot be compared.
     fn fingerprints(&self, ids: &[DocumentId]) -> Result<Vec<Option<Fingerprint>>, Self::Error>;
 
-    /// Everything else about documents, each of which may be asked for more than once.
+    /// All other data of documents, which may be requested repeatedly.
     fn facts(&self, ids: &[DocumentId]) -> Result<Vec<DocumentFacts>, Self::Error>;
 
-    /// Is the document marked as a duplicate? A marked one is found as any other; to leave it out,
-    /// hide it.
+    /// Whether the document is marked as a duplicate. Marked documents are found like others; use
+    /// `hidden` to leave them out.
     fn is_marked(&self, _id: DocumentId) -> bool {
         false
     }
@@ -65,18 +65,18 @@ pub trait Engine: Sync {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Documents that are found.
+    /// Number of documents that are found.
     pub documents: u64,
-    /// Documents that were removed and can be restored.
+    /// Number of removed documents, which can be restored.
     pub removed: u64,
-    /// Documents that are found and marked.
+    /// Number of documents that are found and marked.
     pub marked: u64,
-    /// Parts it lies in on disk; 1 where there are none.
+    /// Number of segments on disk; 1 if there are none.
     pub segments: u64,
     pub bytes: u64,
 }
 
-/// A result with the engine's own score, which only compares results of the same query.
+/// A result with the engine's score, which is comparable only within one query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
     pub id: DocumentId,
@@ -84,20 +84,20 @@ pub struct Scored {
     pub relevance: f32,
 }
 
-/// What a list of results shows of a document.
+/// What a list of results shows about a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// Empty without one.
+    /// Empty without a title.
     pub title: String,
-    /// How its text begins, as far as the engine keeps it.
+    /// The beginning of its text, as far as the engine stores it.
     pub start: String,
-    /// As stated; empty without one.
+    /// As stated; empty without a statement.
     pub language: String,
 }
 
-/// An engine whose results can be shown to people.
+/// An engine whose results can be displayed.
 pub trait Showing: Engine {
-    /// As [`top`](Engine::top), with the scores that made the order.
+    /// As [`top`](Engine::top), with scores.
     fn scored(
         &self,
         query: &str,
@@ -105,30 +105,31 @@ pub trait Showing: Engine {
         hidden: &(dyn Fn(DocumentId) -> bool + Sync),
     ) -> Result<(Vec<Scored>, u64), Self::Error>;
 
-    /// What is shown of documents.
+    /// The excerpts of documents.
     fn excerpts(&self, ids: &[DocumentId]) -> Result<Vec<Excerpt>, Self::Error>;
 }
 
-/// What happens to documents in an index.
+/// A change of documents in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Out of all results.
+    /// Removes them from all results.
     Remove,
-    /// Back from where [`Remove`](Self::Remove) put them.
+    /// Undoes [`Remove`](Self::Remove).
     Restore,
-    /// Known as a duplicate, but still found.
+    /// Marks them as duplicates; they are still found.
     Mark,
-    /// No longer known as one.
+    /// Undoes [`Mark`](Self::Mark).
     Unmark,
 }
 
-/// An engine from which documents can be taken out, and put back.
+/// An engine that can remove and restore documents.
 pub trait Removing: Engine {
     /// Changes these documents, given by name: all of them or, if it fails or is killed, none.
-    /// Names that are changed already, or unknown, do no harm. Says how many changed.
+    /// Ignores unknown names and documents in the desired state. Returns the number of changed
+    /// documents.
     ///
-    /// `operation` is the caller's name for it, which [`operation`](Self::operation) says from then
-    /// on, whether or not any document changed.
+    /// `operation` is the caller's name for the change, which [`operation`](Self::operation)
+    /// returns afterwards, even if no document changed.
     fn change(
         &mut self,
         change: Change,
@@ -137,15 +138,15 @@ pub trait Removing: Engine {
     ) -> Result<u64, Self::Error>;
 
     /// The last operation that took effect, in this process or another. A caller that was killed
-    /// finds its own name here, or nothing happened.
+    /// finds its own name here, or nothing was changed.
     fn operation(&self) -> Option<&str>;
 
-    /// Takes documents out of all results.
+    /// Removes documents from all results.
     fn remove(&mut self, names: &[String], operation: &str) -> Result<u64, Self::Error> {
         self.change(Change::Remove, names, operation)
     }
 
-    /// Puts documents back that were taken out.
+    /// Restores removed documents.
     fn restore(&mut self, names: &[String], operation: &str) -> Result<u64, Self::Error> {
         self.change(Change::Restore, names, operation)
     }

@@ -1,9 +1,10 @@
 //! Finds the duplicates inside one list of results.
 //!
-//! All pairs within the bound are found by comparing all results: half a million comparisons for a thousand, a
-//! small part of what retrieving them took. Sketches confirm pairs, groups are winner-verified, and the policy's
-//! rules choose winners. Guarantees that a result is removed only for a kept one that it matches itself; protected
-//! results and the policy's minimum stay, and the last in the list are removed first.
+//! Finds all pairs within the bound by comparing all results: half a million comparisons for a thousand
+//! results, a small part of the time of retrieving them. Sketches confirm pairs, groups are verified against
+//! their winners, and the policy's rules choose winners. Guarantees that a result is removed only for a kept
+//! one that it matches itself; protected results and the policy's minimum are kept, and the last results of the
+//! list are removed first.
 //!
 //! Source: Pi et al. 2009, II.B and II.C.
 
@@ -16,47 +17,47 @@ use hapax::hamming::Kernel;
 use crate::engine::{DocumentFacts, DocumentId};
 use crate::policy::Policy;
 
-/// Two results, by their places in the list, and the bits between them.
+/// Two results, by index in the list, and their distance in bits.
 pub type Proposal = (u32, u32, u8);
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folded {
     pub place: u32,
-    /// The place of the one that stays.
+    /// Index of the kept result.
     pub winner: u32,
     pub distance: u8,
     pub similarity: f32,
-    /// Why the other one stays.
+    /// Why the other one is kept.
     pub reason: Reason,
 }
 
-/// All pairs of results within the bound, in the order of their places.
+/// All pairs of results within the bound, ordered by index.
 pub fn propose(fingerprints: &[Option<Fingerprint>], within: MaxDistance) -> Vec<Proposal> {
-    // Those that cannot be compared are left out first, so that the loop compares plain numbers.
-    let judged: Vec<(u64, u32)> = (0..)
+    // Leaves out results that cannot be compared first, so that the loop compares plain numbers.
+    let comparable: Vec<(u64, u32)> = (0..)
         .zip(fingerprints)
         .filter_map(|(place, fingerprint)| Some(((*fingerprint)?.to_bits(), place)))
         .collect();
-    let bits: Vec<u64> = judged.iter().map(|&(bits, _)| bits).collect();
+    let bits: Vec<u64> = comparable.iter().map(|&(bits, _)| bits).collect();
     let kernel = Kernel::best();
     let mut pairs = Vec::new();
     for (at, &bits_here) in bits.iter().enumerate() {
-        let behind = &judged[at + 1..];
+        let behind = &comparable[at + 1..];
         let _ = kernel.visit_within(&bits[at + 1..], bits_here, within, |ahead, distance| {
-            pairs.push((judged[at].1, behind[ahead].1, distance as u8));
+            pairs.push((comparable[at].1, behind[ahead].1, distance as u8));
             ControlFlow::Continue(())
         });
     }
     pairs
 }
 
-/// What may go of the documents that are in some proposal, in the order of the results. Places in
-/// `pairs` and in the answer are places in `facts`; `left` is how many results there would be without
-/// any of them.
+/// The removable documents among those in some pair, in the order of the results. Indexes in
+/// `pairs` and in the result refer to `facts`; `left` is the number of results without any of these
+/// documents.
 ///
 /// # Errors
 ///
-/// A pair names a place that is not there.
+/// A pair has an invalid index.
 pub fn fold(
     ids: &[DocumentId],
     facts: &[DocumentFacts],
@@ -69,7 +70,7 @@ pub fn fold(
     Ok(losers.into_iter().map(|loser| linked.describe(loser)).collect())
 }
 
-/// A result that may go, without words about it.
+/// A removable result, without explanation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loser {
     pub(crate) place: u32,
@@ -79,7 +80,7 @@ pub(crate) struct Loser {
     decided: DecidedBy,
 }
 
-/// Results that have linked, with the pairs that were confirmed.
+/// Results that match others, with the confirmed pairs.
 #[derive(Debug)]
 pub(crate) struct Linked<'a> {
     pages: Vec<PageFacts<'a>>,
@@ -100,7 +101,7 @@ impl<'a> Linked<'a> {
         Self { pages: competitors(ids, facts), confirmed, left, policy }
     }
 
-    /// What may go when only pairs within a bound count, or all of them.
+    /// The removable results, by pairs within a bound or, with `None`, by all pairs.
     pub(crate) fn fold(&self, within: Option<MaxDistance>) -> Result<Vec<Loser>, BatchError> {
         let Self { pages, confirmed, left, policy } = self;
         let counts =
@@ -134,13 +135,13 @@ impl<'a> Linked<'a> {
     }
 }
 
-/// Documents as the rules see them.
+/// The facts of documents for the winner rules.
 pub(crate) fn competitors<'a>(
     ids: &[DocumentId],
     facts: impl IntoIterator<Item = &'a DocumentFacts>,
 ) -> Vec<PageFacts<'a>> {
     let page = |(id, facts): (&DocumentId, &'a DocumentFacts)| PageFacts {
-        // Names are for good; numbers of documents change when others come.
+        // Names are stable, unlike document numbers, which change when documents are added.
         url: if facts.url.is_empty() { facts.name.as_str() } else { facts.url.as_str() }.into(),
         id: id.0,
         score: facts.score,
@@ -158,9 +159,9 @@ fn confirm(facts: &[&DocumentFacts], pair: &Proposal, policy: &Policy) -> Option
         true => Some((one?, other?)),
         false => None,
     };
-    // Queries have bounds of their own; whoever proposed the pair has applied the right one.
+    // The bound depends on the query; whoever proposed the pair has applied it.
     let policy = policy.similarity(MaxDistance::new(distance)?);
-    let likeness = policy.judge(u32::from(distance), sketches);
+    let likeness = policy.compare_signatures(u32::from(distance), sketches);
     let similarity = likeness.similarity;
     likeness.matches().then_some(NearPair { a, b, distance, similarity })
 }
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_matches_only_one_that_goes_stays() {
+    fn a_result_that_matches_only_a_removed_one_is_kept() {
         let facts =
             same(&[("http://a.test/", 0.9), ("http://b.test/", 0.5), ("http://c.test/", 0.1)]);
         let folded = folded(&facts, &[(0, 1, 3), (1, 2, 3)], 0, &Policy::default()).unwrap();
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_hosts_and_the_least_that_is_left_stay() {
+    fn protected_hosts_and_a_minimum_of_results_are_kept() {
         let facts =
             same(&[("http://a.test/", 0.9), ("http://b.test/", 0.5), ("http://c.test/", 0.1)]);
         let pairs = [(0, 1, 0), (0, 2, 0), (1, 2, 0)];

@@ -5,9 +5,9 @@
 //!   links --PageRank--> scores ----------------------------^
 //! ```
 //!
-//! Start at [`clean`], the whole job with its folder of results, and [`engine`], what a search engine must do for
-//! it; [`tantivy`] is one in a folder, `postgres` one in a database. [`rank`] computes PageRank, [`log`] reads
-//! query logs, [`policy`] says how strictly results are compared. Does not handle HTTP or arguments.
+//! Start at [`clean`], the whole job with its folder of results, and [`engine`], the requirements on a search
+//! engine; [`tantivy`] is one in a folder, `postgres` one in a database. [`rank`] computes PageRank, [`log`]
+//! reads query logs, [`policy`] defines how strictly results are compared. Does not handle HTTP or arguments.
 //!
 //! Source: Pi et al. 2009.
 

@@ -1,28 +1,28 @@
-//! A page on its way into a search index: what is searched, and what is kept for comparing copies.
+//! A page for a search index: what is searched, and what is stored for comparing copies.
 //!
-//! Everything that deciding between copies needs is worked out before, so that an index answers
-//! without the page's text.
+//! Everything needed to choose between copies is computed in advance, so an index does not need the page's
+//! text.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Signature, Sketch};
 
-/// What is kept of a text to be shown, in bytes: passages behind it are found, but not shown.
+/// Bytes of a text stored for display; passages beyond are found, but not shown.
 const START: usize = 16 << 10;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchPage {
-    /// Its name, unique in the index: a page with the same name replaces the former.
+    /// Unique in the index; a page replaces another one with the same name.
     pub name: String,
-    /// Its address; empty without one.
+    /// Empty without an address.
     pub url: String,
-    /// Its title; empty without one.
+    /// Empty without a title.
     pub title: String,
-    /// What a reader sees.
+    /// The visible text.
     pub body: String,
-    /// As the page or the corpus states it, such as `en` or `zh-Hans`; empty when neither does.
+    /// As stated by the page or the corpus, such as `en` or `zh-Hans`; empty if neither does.
     pub language: String,
-    /// `None` when the page has no words, or too few to be compared.
+    /// `None` if the page has no words or too few for near matches.
     pub fingerprint: Option<Fingerprint>,
-    /// Confirms that texts are alike.
+    /// Confirms near-duplicates.
     pub sketch: Option<Sketch>,
     /// Equal exactly for equal texts.
     pub content: ContentHash,
@@ -34,8 +34,8 @@ pub struct SearchPage {
 }
 
 impl SearchPage {
-    /// A page with this name and text, and what remains of that text under some recipe. A page too
-    /// short to be compared gets no fingerprint.
+    /// A page with this name and text, and the signature of that text. A page that is too short
+    /// gets no fingerprint.
     pub fn new(name: impl Into<String>, body: impl Into<String>, signature: &Signature) -> Self {
         let comparable = signature.comparable.as_ref().filter(|_| !signature.too_short);
         Self {
@@ -53,38 +53,37 @@ impl SearchPage {
         }
     }
 
-    /// The host of its address, in lower case; empty without one.
+    /// The host of its address in lower case; empty without one.
     pub fn host(&self) -> String {
         host_of(&self.url)
     }
 
-    /// As much of its text as is kept for lists of results.
+    /// The part of its text that is stored for display.
     pub fn start(&self) -> &str {
         &self.body[..self.body.floor_char_boundary(START)]
     }
 
-    /// Its address without the scheme, and spaces for signs: without them `example.org` would be
-    /// one word.
+    /// Its address without the scheme, with spaces instead of signs; otherwise `example.org` would
+    /// be one word.
     pub(crate) fn address_words(&self) -> String {
         let address = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
         address.replace(|c: char| c.is_ascii_punctuation(), " ")
     }
 
-    /// The language without region and script, in lower case.
+    /// The primary language subtag in lower case.
     pub fn language_code(&self) -> String {
         language_code(&self.language)
     }
 }
 
-/// A name in 64 bits: two names of an index hardly ever share it.
+/// A name as 64 bits; two names of an index hardly ever collide.
 pub(crate) fn short_hash(name: &str) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&blake3::hash(name.as_bytes()).as_bytes()[..8]);
     u64::from_le_bytes(bytes)
 }
 
-/// The host of an address, in lower case: what stands between `//` and the path, without user and
-/// port.
+/// The host of an address in lower case, without user and port.
 pub(crate) fn host_of(url: &str) -> String {
     let Some((_, rest)) = url.split_once("://") else { return String::new() };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -96,12 +95,12 @@ pub(crate) fn host_of(url: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// The first part of a language tag, in lower case.
+/// The first part of a language tag in lower case.
 pub(crate) fn language_code(tag: &str) -> String {
     tag.trim().split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// A host and all domains above it: `a.b.org` is in `a.b.org`, `b.org` and `org`.
+/// A host and all domains above it: for `a.b.org` also `b.org` and `org`.
 pub(crate) fn domains(host: &str) -> impl Iterator<Item = &str> {
     std::iter::successors((!host.is_empty()).then_some(host), |host| {
         host.split_once('.').map(|(_, above)| above).filter(|above| !above.is_empty())

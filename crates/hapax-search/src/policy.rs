@@ -1,4 +1,4 @@
-//! How strictly the results of a query are compared: a policy written by the owner of the engine.
+//! A policy of the engine's owner: how strictly the results of a query are compared.
 //!
 //! ```
 //! use hapax_search::policy::Policy;
@@ -19,31 +19,31 @@
 //! # Ok::<(), hapax_search::policy::PolicyError>(())
 //! ```
 //!
-//! A range has an inclusive `from` and `to`, each optional. Where a query is in a range of both kinds, the stricter
-//! value holds: fewer bits, fewer results, no removal.
+//! A range has an inclusive `from` and `to`, each optional. If a query is in a range of both kinds, the
+//! stricter value applies: fewer bits, fewer results, no removal.
 //!
 //! Source: Pi et al. 2009, II.C and III.D.
 //!
 //! | key | meaning | default |
 //! |---|---|---|
-//! | `within` | bits in which two results may differ | 6 |
-//! | `results` | how many of the best results are looked at | 1000 |
+//! | `within` | maximum distance of two results in bits | 6 |
+//! | `results` | number of best results to examine | 1000 |
 //! | `share` | or this share of all results, if that is more | 0 |
-//! | `confirm`, `min-similarity` | sketches must agree as well, and how much | true, 0.84 |
-//! | `keep` | rules that choose the survivor | `score` first |
-//! | `least-left` | so many results stay, whatever they duplicate | 0 |
-//! | `score-below` | only documents with a lower score, or none, may go | any |
-//! | `always-keep` | hosts, with all below them, whose documents never go | none |
-//! | `[[by-rank]]`, `[[by-results]]` | other values for queries of these ranks, or with so many results | |
+//! | `confirm`, `min-similarity` | whether sketches must confirm, and the minimum similarity | true, 0.84 |
+//! | `keep` | rules that choose the kept copy | `score` first |
+//! | `least-left` | minimum number of results to keep | 0 |
+//! | `score-below` | only documents with a lower score, or none, may be removed | any |
+//! | `always-keep` | hosts (and all below them) whose documents are never removed | none |
+//! | `[[by-rank]]`, `[[by-results]]` | other values for queries of these ranks, or with this many results | |
 
 use hapax::fingerprint::MaxDistance;
 use hapax::group::{ParseRulesError, Rules};
 use hapax::similarity::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN, MinSimilarity};
 use serde::Deserialize;
 
-/// Results looked at, unless the policy says otherwise.
+/// Default number of results to examine.
 pub const DEFAULT_RESULTS: u64 = 1000;
-/// The most bits a policy may allow.
+/// Maximum bound of a policy in bits.
 pub const MOST_WITHIN: u32 = 16;
 
 #[derive(Clone, Debug)]
@@ -51,24 +51,24 @@ pub struct Policy {
     base: QueryLimits,
     share: f64,
     min_similarity: MinSimilarity,
-    /// Sketches must confirm what fingerprints propose.
+    /// Whether sketches must confirm matches of fingerprints.
     pub confirm: bool,
     pub keep: Rules,
-    /// So many results of a query stay.
+    /// Minimum number of results to keep per query.
     pub least_left: usize,
-    /// Only documents below this score may go.
+    /// Only documents below this score may be removed.
     pub score_below: Option<f64>,
     always_keep: Vec<String>,
     by_rank: Vec<Range>,
     by_results: Vec<Range>,
 }
 
-/// How strictly the results of one query are compared.
+/// The limits for one query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// Bits in which two results may differ.
+    /// Maximum distance of two results.
     pub within: MaxDistance,
-    /// How many results are looked at.
+    /// Number of results to examine.
     pub results: u64,
     pub remove: bool,
 }
@@ -76,15 +76,15 @@ pub struct QueryLimits {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// Not TOML, or with keys that mean nothing.
+    /// Not TOML, or unknown keys.
     #[error("the policy cannot be understood")]
     Toml(#[from] Box<toml::de::Error>),
-    /// The rules for survivors.
+    /// Invalid rules for the kept copy.
     #[error("`keep` in the policy")]
     Rules(#[from] ParseRulesError),
     #[error("`{key} = {given}` in the policy: must be {wanted}")]
     Value { key: &'static str, given: String, wanted: &'static str },
-    /// A range that holds nothing.
+    /// An empty range.
     #[error("`[[{table}]]` number {number} in the policy: from {from} to {to} is not a range")]
     Impossible {
         /// `by-rank` or `by-results`.
@@ -94,7 +94,7 @@ pub enum PolicyError {
         from: u64,
         to: u64,
     },
-    /// Two ranges hold the same query.
+    /// Two ranges include the same query.
     #[error("`[[{table}]]` in the policy: numbers {first} and {second} overlap at {at}")]
     Overlap {
         /// `by-rank` or `by-results`.
@@ -103,7 +103,7 @@ pub enum PolicyError {
         first: usize,
         /// From 1.
         second: usize,
-        /// A value that is in both.
+        /// A value in both.
         at: u64,
     },
 }
@@ -169,11 +169,11 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// From the text of a policy file.
+    /// Parses a policy file.
     ///
     /// # Errors
     ///
-    /// Something in it is unknown, out of range or contradicts itself.
+    /// Something is unknown, out of range or contradictory.
     pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
         Self::checked(toml::from_str(text).map_err(Box::new)?)
     }
@@ -210,7 +210,7 @@ impl Policy {
         })
     }
 
-    /// The limits for the query of this rank, from 1, with so many results in all.
+    /// The limits for the query of this rank, from 1, with this total number of results.
     pub fn for_query(&self, rank: u64, results: u64) -> QueryLimits {
         let mut limits = self.base;
         limits.results = limits.results.max((self.share * results as f64) as u64);
@@ -245,18 +245,19 @@ impl Policy {
         policy
     }
 
-    /// What decides about copies and is the same for all queries, as text: equal for equal policies.
+    /// The terms that affect copies and are the same for all queries, as text; equal for equal
+    /// policies.
     pub(crate) fn shared_terms(&self) -> String {
         let Self { min_similarity, confirm, keep, least_left, score_below, always_keep, .. } = self;
         format!("{confirm} {min_similarity} {keep} {least_left} {score_below:?} {always_keep:?}")
     }
 
-    /// What counts as a near-duplicate among results that were proposed within this distance.
+    /// The definition of a near-duplicate for results proposed within this distance.
     pub(crate) fn similarity(&self, within: MaxDistance) -> hapax::similarity::Policy {
         hapax::similarity::Policy { within, min_similarity: self.min_similarity }
     }
 
-    /// The distance bounds that queries may use.
+    /// The distance bounds that queries may have.
     pub fn bounds(&self) -> Vec<MaxDistance> {
         let ranges = self.by_rank.iter().chain(&self.by_results).filter_map(|range| range.within);
         let mut bounds: Vec<MaxDistance> = ranges.chain([self.base.within]).collect();
@@ -265,15 +266,15 @@ impl Policy {
         bounds
     }
 
-    /// The most results that [`for_query`](Self::for_query) may ask for, before it is known how many
-    /// there are; a share of them may be more.
+    /// Upper bound of the results of [`for_query`](Self::for_query) before their total number is
+    /// known; a share of them may be more.
     pub fn most_results(&self, rank: u64) -> u64 {
         let of_results = self.by_results.iter().filter_map(|range| range.results).max();
         let of_rank = find(&self.by_rank, rank).and_then(|range| range.results);
         of_rank.unwrap_or(self.base.results).max(of_results.unwrap_or(0))
     }
 
-    /// May a document at this host and with this score be removed at all?
+    /// Whether a document at this host and with this score may be removed.
     pub fn may_go(&self, host: &str, score: Option<f64>) -> bool {
         let host = host.to_ascii_lowercase();
         let below = |kept: &String| {

@@ -1,13 +1,13 @@
-//! Parses what people type into a search box.
+//! Parses queries as users type them.
 //!
-//! Anything can be typed: what follows no rule is words. A query without a wanted word finds nothing. Guarantees at
-//! most [`MOST_WORDS`] words, as many conditions of each kind and words in a condition; reading stops after
-//! [`MOST_BYTES`] bytes.
+//! Any text is valid: what matches no rule is words. A query without a positive word finds nothing. Reads at
+//! most [`MOST_BYTES`] bytes, [`MOST_WORDS`] words, and as many conditions of each kind and words per
+//! condition.
 //!
 //! | typed | meaning |
 //! |---|---|
 //! | `cheap flights` | pages with any of the words; more and rarer words rank higher |
-//! | `"cheap flights"` | pages that have the words next to each other |
+//! | `"cheap flights"` | pages with the words next to each other |
 //! | `+cheap`, `-flights` | pages that have it; pages that do not |
 //! | `site:example.org` | pages of this host and those below it |
 //! | `lang:de` | pages in this language |
@@ -15,18 +15,18 @@
 use crate::page::language_code;
 use crate::words::Words;
 
-/// Words of a query that are searched for; the rest is ignored.
+/// Maximum number of words of a query; others are ignored.
 pub const MOST_WORDS: usize = 64;
-/// Bytes of a query that are read.
+/// Maximum bytes of a query to read.
 pub const MOST_BYTES: usize = 4096;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParsedQuery {
-    /// Words that count, each once, in the order in which they were typed.
+    /// Words to search for, each once, in the order of typing.
     pub words: Vec<String>,
-    /// Words that must all stand in a page, each list next to each other.
+    /// Required words; each list must be a phrase on the page.
     pub required: Vec<Vec<String>>,
-    /// Words that must not, if all of a list stand next to each other.
+    /// Excluded words; a page with a list as a phrase is left out.
     pub excluded: Vec<Vec<String>>,
     /// One of these hosts, or below.
     pub sites: Vec<String>,
@@ -34,7 +34,7 @@ pub struct ParsedQuery {
 }
 
 impl ParsedQuery {
-    /// Understands what was typed.
+    /// Parses a typed query.
     pub fn parse(text: &str, words: &mut Words) -> Self {
         let mut query = Self::default();
         let mut rest = &text[..text.floor_char_boundary(MOST_BYTES)];
@@ -63,12 +63,12 @@ impl ParsedQuery {
         }
     }
 
-    /// Is there anything to look for?
+    /// Whether there is nothing to search for.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Does it ask for more than any of its words?
+    /// Whether it has conditions besides words.
     pub fn has_conditions(&self) -> bool {
         let lists = [&self.required, &self.excluded];
         lists.iter().any(|list| !list.is_empty())
@@ -98,7 +98,7 @@ impl ParsedQuery {
             return;
         }
         words.truncate(MOST_WORDS);
-        // `c++` and `-` are no conditions: nothing but signs stands there.
+        // `c++` and `-` are not conditions, because they consist of signs only.
         if sign == Some(b'-') {
             if self.excluded.len() < MOST_WORDS {
                 self.excluded.push(words);
@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn anything_can_be_typed(text in any::<String>()) {
+        fn any_text_is_a_valid_query(text in any::<String>()) {
             let query = parse(&text);
             prop_assert!(query.words.len() <= MOST_WORDS);
         }

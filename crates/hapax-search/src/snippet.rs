@@ -1,9 +1,9 @@
-//! The passage of a text that shows the words of a query.
+//! Chooses the passage of a text with the words of a query.
 //!
-//! Of all passages of [`LENGTH`] characters the one with the most different words of the query is
-//! shown, then the one with the most of them, then the first; a text without any of them is shown
-//! from its beginning. Words are those that are searched for, so what is found is what is marked.
-//! Does not know where texts come from: an engine that keeps only the beginning of a text gives that.
+//! Of all passages of [`LENGTH`] characters, shows the one with the most different words of the query, then the
+//! one with the most of them, then the first; a text without any is shown from its beginning. Uses the words of
+//! the search, so found words are marked. Does not know where texts come from: an engine that stores only the
+//! beginning of a text provides that.
 
 use std::ops::Range;
 
@@ -12,25 +12,24 @@ use serde::Serialize;
 use crate::query::ParsedQuery;
 use crate::words::Words;
 
-/// The longest passage, in characters.
+/// Maximum length of a passage in characters.
 pub const LENGTH: usize = 160;
-/// What is shown before the first word that is marked, in characters.
+/// Characters shown before the first marked word.
 const BEFORE: usize = 40;
-/// Stands for what is left out.
+/// Replaces omitted text.
 const LEFT_OUT: char = '…';
 
-/// A passage, with the words of the query marked.
+/// A passage with the words of the query marked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Snippet {
-    /// One line; an ellipsis stands for what is left out before and after it.
+    /// One line, with an ellipsis for omitted text before and after it.
     pub text: String,
-    /// Where the words are: first and last character, exclusive, counted in Unicode code points;
-    /// in order, without overlap.
+    /// Ranges of the words in Unicode code points, end exclusive, in order and without overlap.
     pub marks: Vec<(usize, usize)>,
 }
 
 impl Snippet {
-    /// The passage of `text` for what `query` asks.
+    /// The passage of `text` for a query.
     pub fn of(text: &str, query: &ParsedQuery, words: &mut Words) -> Self {
         let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         let character = |byte: usize| starts.partition_point(|&start| start < byte);
@@ -67,7 +66,7 @@ impl Snippet {
 struct Found {
     /// Which word of the query.
     which: usize,
-    /// In characters of the text.
+    /// Range in characters of the text.
     at: Range<usize>,
 }
 
@@ -92,7 +91,7 @@ fn densest(found: &[Found]) -> &[Found] {
     best.1
 }
 
-/// The passage around some words, cut between words where that is near.
+/// The passage around some words, cut between words if possible.
 fn around(text: &[char], first: Option<&Found>, last: Option<&Found>) -> Range<usize> {
     let first = first.map_or(0, |one| one.at.start);
     let last = last.map_or(0, |one| one.at.end);
@@ -110,7 +109,7 @@ fn around(text: &[char], first: Option<&Found>, last: Option<&Found>) -> Range<u
     start..end
 }
 
-/// Writes a passage on one line: white space is one space.
+/// Writes a passage on one line, with single spaces.
 fn written(
     text: &[char],
     passage: &Range<usize>,
@@ -120,7 +119,7 @@ fn written(
     if passage.start > 0 {
         line.push(LEFT_OUT);
     }
-    // Where each character of the passage, and its end, is on the line.
+    // The place of each character of the passage, and of its end, on the line.
     let mut places = Vec::with_capacity(passage.len() + 1);
     for c in &text[passage.clone()] {
         places.push(line.len());
@@ -157,7 +156,7 @@ mod tests {
         Snippet::of(text, &query, &mut words)
     }
 
-    /// The text with brackets around what is marked.
+    /// The text with brackets around marked words.
     fn marked(snippet: &Snippet) -> String {
         let piece = |(marked, piece): (bool, String)| match marked {
             true => format!("[{piece}]"),

@@ -1,4 +1,4 @@
-//! Lists of results as JSON: the same from the program and from the service.
+//! Lists of results as JSON, the same from the program and the service.
 
 use serde::Serialize;
 
@@ -7,12 +7,12 @@ use crate::snippet::Snippet;
 
 #[derive(Debug, Serialize)]
 pub struct ListingRecord<'a> {
-    /// As it was typed.
+    /// As typed.
     pub query: &'a str,
     pub results: u64,
-    /// How many of them were looked at for copies.
+    /// Number of results that were examined for copies.
     pub examined: u64,
-    /// How many of those are folded under another.
+    /// Number of those that are shown under another.
     pub folded: u64,
     pub hits: Vec<HitRecord<'a>>,
 }
@@ -22,13 +22,13 @@ pub struct ListingRecord<'a> {
 pub struct HitRecord<'a> {
     #[serde(flatten)]
     pub document: DocumentRecord<'a>,
-    /// What is folded under it.
+    /// The copies shown under it.
     pub copies: Vec<CopyRecord<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 pub struct DocumentRecord<'a> {
-    /// Its place among all results, from 1.
+    /// Its rank among all results, from 1.
     pub rank: u64,
     /// Unique in the index.
     pub name: &'a str,
@@ -36,16 +36,16 @@ pub struct DocumentRecord<'a> {
     pub url: Option<&'a str>,
     /// `null` without one.
     pub title: Option<&'a str>,
-    /// How its text begins.
+    /// The beginning of its text.
     pub start: &'a str,
-    /// The passage that shows the words of the query.
+    /// The passage with words of the query.
     pub snippet: &'a Snippet,
-    /// `null` when nobody states it.
+    /// `null` without a statement.
     pub language: Option<&'a str>,
     /// The engine's score for this query.
     pub relevance: f32,
     pub score: Option<f64>,
-    /// Marked as a duplicate.
+    /// Whether it is marked as a duplicate.
     pub marked: bool,
 }
 
@@ -53,16 +53,15 @@ pub struct DocumentRecord<'a> {
 pub struct CopyRecord<'a> {
     #[serde(flatten)]
     pub document: DocumentRecord<'a>,
-    /// Bits between the two fingerprints.
+    /// Distance of the fingerprints in bits.
     pub distance: u8,
-    /// How alike they are, from 0 to 1.
+    /// Similarity, from 0 to 1.
     pub similarity: f32,
     /// Why the other one is shown.
     pub reason: &'a str,
 }
 
 impl<'a> ListingRecord<'a> {
-    /// A listing and the query it answers.
     pub fn of(query: &'a str, listing: &'a Listing) -> Self {
         let Listing { results, examined, folded, hits } = listing;
         let hits = hits.iter().map(HitRecord::of).collect();

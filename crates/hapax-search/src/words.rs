@@ -1,21 +1,21 @@
-//! Cuts texts and queries into the words that are searched for, by `hapax::text`.
+//! Splits texts and queries into search words, with `hapax::text`.
 //!
 //! Chinese and Japanese become overlapping pairs of characters, so a word of two or more characters is found
-//! anywhere and no dictionary can cut query and page differently. A page also gets each Chinese character by
-//! itself; a query only where it has one alone. Guarantees that the words [`of_query`](Words::of_query) gives for a
-//! piece of a text, cut at white space, are among those [`of_page`](Words::of_page) gives for the text.
+//! anywhere, and no dictionary can split query and page differently. A page also gets each Chinese character as
+//! a word; a query only a single one. Guarantees that the words [`of_query`](Words::of_query) gives for a piece
+//! of a text, cut at white space, are among those that [`of_page`](Words::of_page) gives for the text.
 
 use std::ops::Range;
 
 use hapax::text::{PlacedWord, Segmenter, Unspaced};
 
-/// Changes whenever the same text would give other words: part of an index's identity.
+/// Must change if the same text would give other words; part of an index's identity.
 pub const VERSION: &str = "pairs-1";
 
-/// Longer words, in bytes, are no words: nobody types them.
+/// Longer words in bytes are ignored, because nobody types them.
 pub const LONGEST_WORD: usize = 200;
 
-/// Cuts texts into words. Reuse it: it keeps its buffers.
+/// Splits texts into words. Reuse it to keep its buffers.
 #[derive(Debug)]
 pub struct Words {
     segmenter: Segmenter,
@@ -28,15 +28,15 @@ impl Default for Words {
 }
 
 impl Clone for Words {
-    /// With buffers of its own.
+    /// Copies settings, not buffers.
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
 impl Words {
-    /// Every word of a page with its position. Positions never decrease; words at the same one
-    /// are readings of the same characters.
+    /// Calls `visit` for every word of a page with its position. Positions never decrease; words at
+    /// the same position are readings of the same characters.
     pub fn of_page(&mut self, text: &str, mut visit: impl FnMut(u32, &str)) {
         let mut at = 0u32;
         let mut buffer = [0; 4];
@@ -73,8 +73,8 @@ impl Words {
         }
     }
 
-    /// The words of a page with the bytes of the text where each stands; slower than
-    /// [`of_page`](Self::of_page), for what is shown.
+    /// The words of a page with their byte ranges in the text, for display; slower than
+    /// [`of_page`](Self::of_page).
     pub fn placed(&mut self, text: &str, mut visit: impl FnMut(&str, Range<usize>)) {
         for PlacedWord { word, place } in self.segmenter.placed_words(text) {
             if word.len() > LONGEST_WORD {
@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_asked_for_is_on_the_page(text in "[a-z水中文日本のテ ,.]{0,40}") {
+        fn words_of_a_query_for_a_passage_are_on_the_page(text in "[a-z水中文日本のテ ,.]{0,40}") {
             let page: BTreeSet<String> = of_page(&text).into_iter().map(|(_, word)| word).collect();
             for piece in text.split(' ') {
                 for word in Words::default().of_query(piece) {

@@ -1,11 +1,10 @@
-//! Who may do what: bearer tokens, and what holds while there are none.
+//! Access control: bearer tokens, and the rules without tokens.
 //!
-//! Tokens are compared by their hashes, in constant time, and all of them, so that the time
-//! taken says nothing about any. Without tokens everybody may read what they can reach, and only
-//! this machine may write. A browser is no licence for the pages it shows: a request that reached
-//! us under a name that somebody else may have given our address (DNS rebinding) is refused, and so
-//! is a write that names another origin. What a proxy brought is not of this machine, although the
-//! proxy is.
+//! Compares hashes of tokens in constant time, with all of them, so that the time reveals nothing. Without
+//! tokens anybody who can connect may read, and only this machine may write. A browser does not lend its rights
+//! to the pages it shows: requests under a host name that others could have pointed at our address (DNS
+//! rebinding) are refused, and so are writes from another origin. A request forwarded by a proxy does not count
+//! as from this machine.
 
 use crate::config::{ConfigError, Tokens};
 use crate::error::{ApiError, Code};
@@ -17,7 +16,7 @@ use std::time::Instant;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Nothing: health, the web page, the description of the API.
+    /// No permission needed: health, the web page, the description of the API.
     Open,
     Read,
     Write,
@@ -28,28 +27,28 @@ pub enum Scope {
 pub struct Access {
     read: Vec<blake3::Hash>,
     write: Vec<blake3::Hash>,
-    /// Names that the operator knows the service by.
+    /// Host names of the service, as configured.
     hosts: Vec<String>,
 }
 
 impl Access {
-    /// Of the configured tokens, and names that the service has.
+    /// From the configured tokens and host names.
     pub fn new(tokens: &Tokens, hosts: &[String]) -> Result<Self, ConfigError> {
         let hashes = |list: &[String]| list.iter().map(|t| blake3::hash(t.as_bytes())).collect();
         let (read, write) = tokens.gathered()?;
         Ok(Self { read: hashes(&read), write: hashes(&write), hosts: hosts.to_vec() })
     }
 
-    /// Are there no tokens at all?
+    /// Whether there are no tokens.
     pub fn is_open(&self) -> bool {
         self.read.is_empty() && self.write.is_empty()
     }
 
-    /// May a request from `peer` with these headers do what needs `scope`?
+    /// Checks that a request from `peer` with these headers has permission for `scope`.
     ///
     /// # Errors
     ///
-    /// It may not.
+    /// Permission is denied.
     pub fn allow(&self, scope: Scope, headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> {
         match scope {
             Scope::Open => Ok(()),
@@ -59,8 +58,8 @@ impl Access {
         }
     }
 
-    /// Browsers say under which name they call. Everybody can give a name of theirs our address,
-    /// but nobody a number, or a name without a dot.
+    /// Checks the host name of the request. Anybody can make a name of theirs resolve to our
+    /// address, but not a number or a name without a dot.
     fn must_be_ours(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let Some(host) = host_of(headers)? else { return Ok(()) };
         let name = name_of(host);
@@ -88,7 +87,7 @@ impl Access {
             return refused("send `Authorization: Bearer TOKEN`");
         };
         let hash = blake3::hash(token.as_bytes());
-        // `Hash` compares in constant time; no early end either.
+        // `Hash` compares in constant time; do not stop early either.
         let among =
             |list: &[blake3::Hash]| list.iter().fold(false, |found, h| found | (*h == hash));
         match (among(&self.read), among(&self.write), scope) {
@@ -101,7 +100,7 @@ impl Access {
     }
 }
 
-/// Whom a request counts for: whoever has a token, or an address.
+/// The client that a request counts for: a token or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Client {
     Token([u8; 32]),
@@ -109,7 +108,8 @@ pub enum Client {
 }
 
 impl Access {
-    /// Whom a request that was allowed counts for; `None` for programs on this machine without a token.
+    /// The client that an allowed request counts for; `None` for programs on this machine without a
+    /// token.
     pub fn client(&self, headers: &HeaderMap, peer: IpAddr) -> Option<Client> {
         if !self.is_open()
             && let Some(given) = headers.get(header::AUTHORIZATION)
@@ -121,14 +121,14 @@ impl Access {
     }
 }
 
-/// Places that each client holds: nobody gets more than a share of them.
+/// Limits the concurrent requests of each client to a share of the places.
 #[derive(Debug)]
 pub struct Shares {
     most: usize,
     held: Mutex<BTreeMap<Client, usize>>,
 }
 
-/// A place; given back when dropped.
+/// A place; released on drop.
 #[derive(Debug)]
 pub struct Place {
     shares: Arc<Shares>,
@@ -136,17 +136,17 @@ pub struct Place {
 }
 
 impl Shares {
-    /// A client may hold this part of so many places, and one at least.
+    /// Each client may hold this share of the places, and at least one.
     pub fn new(places: usize, share: f64) -> Arc<Self> {
         let most = ((places as f64 * share) as usize).max(1);
         Arc::new(Self { most, held: Mutex::default() })
     }
 
-    /// A place for a client.
+    /// Takes a place for a client.
     ///
     /// # Errors
     ///
-    /// It has its share.
+    /// The client already holds its share.
     pub fn take(self: &Arc<Self>, client: Client) -> Result<Place, ApiError> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(client).or_default();
@@ -171,7 +171,7 @@ impl Drop for Place {
     }
 }
 
-/// Whoever has one address of version 6 has all of its network.
+/// An owner of one IPv6 address owns its whole network.
 fn network_of(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(v6) if !v6.is_loopback() => {
@@ -181,8 +181,8 @@ fn network_of(peer: IpAddr) -> IpAddr {
     }
 }
 
-/// What proxies add to a request.
-const BROUGHT: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
+/// Headers added by proxies.
+const PROXY_HEADERS: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
 
 fn only_this_machine(headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> {
     let refused = |message: &str| Err(ApiError::new(Code::Forbidden, message));
@@ -191,7 +191,7 @@ fn only_this_machine(headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> 
             "no tokens are configured, so only programs on the service's machine write",
         );
     }
-    if BROUGHT.iter().any(|name| headers.contains_key(*name)) {
+    if PROXY_HEADERS.iter().any(|name| headers.contains_key(*name)) {
         return refused(
             "no tokens are configured, so nothing is written that a proxy brings; configure tokens",
         );
@@ -211,7 +211,7 @@ fn only_this_machine(headers: &HeaderMap, peer: IpAddr) -> Result<(), ApiError> 
     }
 }
 
-/// The header `Host`. Programs on the way differ in which of two they take, so there may be one at most.
+/// The header `Host`. At most one is allowed, because programs differ in which of several they use.
 fn host_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let mut all = headers.get_all(header::HOST).iter();
     match (all.next(), all.next()) {
@@ -223,10 +223,10 @@ fn host_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     }
 }
 
-/// Stands for what is no name: nobody's.
+/// Replaces an invalid host name; matches no host.
 const NO_NAME: &str = "?.";
 
-/// `[::1]:8017`, `127.0.0.1:8017`, `localhost`, without brackets and port.
+/// The host of `[::1]:8017`, `127.0.0.1:8017` or `localhost`, without brackets and port.
 fn name_of(host: &str) -> &str {
     let (name, port) = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').unwrap_or((NO_NAME, "")),
@@ -245,10 +245,10 @@ fn names_this_machine(host: &str) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Addresses remembered at once; when there are more, those that are at rest are forgotten.
+/// Maximum number of addresses to remember; beyond it, idle ones are dropped.
 const REMEMBERED: usize = 10_000;
 
-/// So many requests a second from each address, after a burst.
+/// A rate limit per address, with bursts.
 #[derive(Debug)]
 pub struct Rate {
     per_second: f64,
@@ -258,18 +258,18 @@ pub struct Rate {
 
 #[derive(Debug, Default)]
 struct Clients {
-    /// What each may still send, and as of when.
+    /// The remaining requests of each address, and the time of this count.
     left: BTreeMap<IpAddr, (f64, Instant)>,
     arrived: VecDeque<IpAddr>,
 }
 
 impl Rate {
-    /// 0 a second is no limit.
+    /// `per_second` 0 means no limit.
     pub fn new(per_second: f64, burst: u32) -> Self {
         Self { per_second, burst: f64::from(burst.max(1)), clients: Mutex::default() }
     }
 
-    /// May this address send a request now?
+    /// Whether this address may send a request now.
     pub fn admits(&self, peer: IpAddr, now: Instant) -> bool {
         let peer = network_of(peer);
         if self.per_second <= 0.0 || peer.is_loopback() {
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_holds_its_share_of_the_places_and_leaves_the_rest_to_others() {
+    fn a_client_gets_at_most_its_share_of_the_places() {
         let tokens = Tokens { read: vec!["reader".into()], ..Tokens::default() };
         let access = Access::new(&tokens, &[]).unwrap();
         let open = Access::new(&Tokens::default(), &[]).unwrap();

@@ -1,8 +1,8 @@
-//! Bodies of requests: how many bytes of them are held, and how slowly they may come.
+//! Limits the memory and the duration of request bodies.
 //!
-//! A body is read before its request takes one of the places for work, so a slow client holds nothing but its
-//! connection. The first bytes of every body are free, so that small requests get in while large ones fill the
-//! budget; beyond those all bodies together hold at most `limits.held_bytes`. A body that comes too slowly is cut off.
+//! A body is read before its request takes a place for work, so a slow client holds only its connection. The
+//! first bytes of every body are free, so that small requests pass while large ones fill the budget; beyond
+//! those, all bodies together hold at most `limits.held_bytes`. A body that arrives too slowly is cut off.
 
 use crate::config::Limits;
 use crate::error::{ApiError, Code};
@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Bytes of a body that count for nothing: their number is bounded by that of the connections.
+/// Bytes of a body that do not count; their total is bounded by the number of connections.
 const FREE: usize = 64 << 10;
-/// A body may take so long, and so much longer as its bytes take at this rate.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Allowed time for a body, plus the time its bytes take at this rate.
+const GRACE_TIME: Duration = Duration::from_secs(5);
 const BYTES_A_SECOND: u64 = 64 << 10;
 
-/// Bytes that all bodies may still take.
+/// The bytes that all bodies may still hold.
 #[derive(Debug)]
 pub(crate) struct Budget {
     left: AtomicUsize,
@@ -31,18 +31,17 @@ impl Budget {
         Arc::new(Self { left: AtomicUsize::new(bytes) })
     }
 
-    /// Bytes that are not held.
+    /// Number of free bytes.
     pub(crate) fn left(&self) -> usize {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// Nothing held yet.
     pub(crate) fn hold(self: &Arc<Self>) -> Held {
         Held { budget: self.clone(), bytes: 0, charged: 0 }
     }
 }
 
-/// Bytes of one body; given back when dropped.
+/// The bytes of one body; released on drop.
 #[derive(Debug)]
 pub(crate) struct Held {
     budget: Arc<Budget>,
@@ -51,11 +50,11 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// So many bytes are held from now on.
+    /// Sets the number of bytes held.
     ///
     /// # Errors
     ///
-    /// There is no room for more.
+    /// The budget is exhausted.
     pub(crate) fn set(&mut self, bytes: usize) -> Result<(), ApiError> {
         self.bytes = bytes;
         let wanted = bytes.saturating_sub(FREE);
@@ -82,11 +81,11 @@ impl Drop for Held {
     }
 }
 
-/// The whole of a body.
+/// Reads a whole body.
 ///
 /// # Errors
 ///
-/// It is too long, too slow or not whole, or there is no room for it.
+/// It is too long, too slow or incomplete, or the budget is exhausted.
 pub(crate) async fn whole(
     mut body: Body,
     limits: &Limits,
@@ -101,7 +100,8 @@ pub(crate) async fn whole(
     let last = start + limits.idle_time();
     let mut bytes = BytesMut::new();
     loop {
-        let patience = PATIENCE + Duration::from_millis(1000 * bytes.len() as u64 / BYTES_A_SECOND);
+        let patience =
+            GRACE_TIME + Duration::from_millis(1000 * bytes.len() as u64 / BYTES_A_SECOND);
         let frame = timeout_at((start + patience).min(last), body.frame()).await;
         let slow = |_| ApiError::new(Code::SlowBody, "the body did not arrive in time");
         let Some(frame) = frame.map_err(slow)? else { return Ok(bytes.freeze()) };
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_bodies_get_in_while_large_ones_fill_the_budget_which_comes_back() {
+    fn small_bodies_pass_while_large_ones_fill_the_budget_which_is_released() {
         let budget = Budget::new(1000);
         let (mut large, mut small, mut other) = (budget.hold(), budget.hold(), budget.hold());
         large.set(FREE + 900).unwrap();

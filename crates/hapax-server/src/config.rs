@@ -1,9 +1,9 @@
-//! Settings of the service from four layers: the embedded default, which documents them, a file, the environment,
+//! Settings of the service from four layers: the embedded default with documentation, a file, the environment,
 //! flags.
 //!
-//! A name that the default does not have is an error, so a typo is not silently ignored. Files of tokens are read
-//! when the service starts. Guarantees that no error and no `Debug` output shows a token. Does not find the file or
-//! parse flags: layers are handed in.
+//! Unknown names are errors, so that typos are not ignored. Token files are read when the service starts.
+//! Guarantees that no error and no `Debug` output shows a token. Does not find the file or parse flags: the
+//! caller passes the layers.
 
 use hapax_client::client::TOKEN_VARIABLE;
 use serde::Deserialize;
@@ -11,15 +11,14 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 use toml::{Table, Value};
 
-/// The embedded default, with comments.
 pub const DEFAULT: &str = include_str!("default.toml");
-/// What the names of environment variables begin with.
+/// Prefix of environment variables.
 pub const PREFIX: &str = "HAPAX_";
 
-/// Variables of clients, which are no settings of the service.
+/// Variables of clients, which are not settings of the service.
 const CLIENT_VARIABLES: [&str; 2] = [TOKEN_VARIABLE, "HAPAX_REMOTE_TIMEOUT"];
 
-/// Everything that can be set. `default.toml` says what each means.
+/// All settings; `default.toml` documents them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -38,7 +37,7 @@ pub struct Config {
     pub log: Log,
 }
 
-/// How much at once, how long, how fast.
+/// Limits on sizes, times and rates.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -57,12 +56,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The longest a request may take.
+    /// Maximum duration of a request.
     pub const fn request_time(&self) -> Duration {
         Duration::from_secs(self.request_seconds)
     }
 
-    /// The longest a client may be silent.
+    /// Maximum silence of a client.
     pub const fn idle_time(&self) -> Duration {
         Duration::from_secs(self.idle_seconds)
     }
@@ -78,16 +77,16 @@ pub struct Tokens {
     pub write_files: Vec<String>,
 }
 
-/// The shortest token that is hard to guess.
+/// Minimum length of a token that is hard to guess.
 const SHORTEST_TOKEN: usize = 16;
 
 impl Tokens {
-    /// The tokens to read with and those to write with, those in files included. A file has one a
-    /// line; blank lines and lines that begin with # are passed over.
+    /// The tokens for reading and those for writing, including those in files. A file has one token
+    /// per line; blank lines and lines that begin with # are skipped.
     ///
     /// # Errors
     ///
-    /// A file cannot be read or holds none, or a token is easy to guess. Nobody is let in for it.
+    /// A file is unreadable or empty, or a token is easy to guess.
     pub fn gathered(&self) -> Result<(Vec<String>, Vec<String>), ConfigError> {
         let all = |given: &[String], files: &[String]| {
             let mut all = given.to_vec();
@@ -101,7 +100,7 @@ impl Tokens {
 }
 
 impl std::fmt::Debug for Tokens {
-    /// How many, and where more are.
+    /// Shows the number of tokens, and the files.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tokens")
             .field("read", &self.read.len())
@@ -143,7 +142,7 @@ fn too_short() -> String {
     format!("a token needs at least {SHORTEST_TOKEN} characters to be hard to guess")
 }
 
-/// Which other web pages may call.
+/// Other web origins that may call the API.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -158,7 +157,7 @@ pub struct Texts {
     pub max_bytes: u64,
 }
 
-/// What may be fetched, and how politely.
+/// What may be fetched, and at which rate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "default.toml documents every field")]
@@ -190,20 +189,20 @@ pub struct Log {
     pub format: LogFormat,
 }
 
-/// How a line of the log looks.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     Text,
-    /// An object a line.
+    /// One object per line.
     Json,
 }
 
-/// Where to listen: a number or a name, and a port.
+/// Parses a listen address: an IP address or a name, and a port.
 ///
 /// # Errors
 ///
-/// The text is not that, or the name has no address.
+/// The text is malformed, or the name does not resolve.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let examples = "such as 127.0.0.1:8017, [::1]:8017, localhost:0 or 0.0.0.0:80";
     let mut found = text
@@ -212,10 +211,10 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| format!("the name in `{text}` has no address; give one {examples}"))
 }
 
-/// The least memory that can be divided.
+/// Minimum memory that can be divided among the parts.
 const LEAST_MEMORY: u64 = 256_000_000;
 
-/// Bytes, as a number with or without KB, MB, GB or TB; `None` for nothing.
+/// Parses bytes as a number, optionally with KB, MB, GB or TB; `None` if empty.
 fn memory<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     let text = String::deserialize(from)?;
     let text = text.trim();
@@ -249,21 +248,21 @@ fn listen<'de, D: serde::Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Er
     listen_address(&String::deserialize(from)?).map_err(serde::de::Error::custom)
 }
 
-/// Why settings cannot be used. The text names the place and the setting.
+/// Settings are unusable. The message names the place and the setting.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct ConfigError {
-    /// The file, the variable, the flag.
+    /// The file, variable or flag.
     pub place: String,
     pub what: String,
 }
 
-/// Settings being gathered, weakest layer first.
+/// Settings being merged, lowest priority first.
 #[derive(Clone)]
 pub struct Layers(Table);
 
 impl std::fmt::Debug for Layers {
-    /// Without values: tokens are among them.
+    /// Without values, because they include tokens.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.0.keys()).finish()
     }
@@ -274,26 +273,25 @@ impl Layers {
     ///
     /// # Errors
     ///
-    /// None: a test reads the default.
+    /// Never fails; a test parses the default.
     pub fn new() -> Result<Self, ConfigError> {
         Ok(Self(parse("default settings", DEFAULT)?))
     }
 
-    /// Lays a file's text over what is there.
+    /// Overrides settings by the text of a file.
     ///
     /// # Errors
     ///
-    /// It is not TOML, or sets what does not exist.
+    /// It is not TOML, or has unknown settings.
     pub fn file(&mut self, name: &str, text: &str) -> Result<(), ConfigError> {
         lay_over(&mut self.0, parse(name, text)?, name, "")
     }
 
-    /// Lays environment variables over what is there. Variables with other prefixes are left
-    /// alone.
+    /// Overrides settings by environment variables. Ignores variables with other prefixes.
     ///
     /// # Errors
     ///
-    /// A variable sets what does not exist, or not as such a value is written.
+    /// A variable sets an unknown setting, or has an invalid value.
     pub fn environment(
         &mut self,
         variables: impl IntoIterator<Item = (String, String)>,
@@ -309,11 +307,11 @@ impl Layers {
         Ok(())
     }
 
-    /// Sets one value by its dotted path, read as what stands there now is.
+    /// Sets one value by its dotted path, parsed with the type of the current value.
     ///
     /// # Errors
     ///
-    /// There is no such setting, or the text is no such value.
+    /// The setting is unknown, or the value is invalid.
     pub fn set(&mut self, place: &str, path: &str, text: &str) -> Result<(), ConfigError> {
         let error = |what: String| ConfigError { place: place.to_owned(), what };
         let unknown = || error(format!("there is no setting `{path}`"));
@@ -333,11 +331,11 @@ impl Layers {
         Ok(())
     }
 
-    /// The settings.
+    /// The merged settings.
     ///
     /// # Errors
     ///
-    /// A value is of the wrong kind or out of range.
+    /// A value has the wrong type or is out of range.
     pub fn finish(self) -> Result<Config, ConfigError> {
         let error = |what: String| ConfigError { place: "settings".into(), what };
         let mut config: Config =
@@ -374,7 +372,7 @@ impl Layers {
 
 fn parse(name: &str, text: &str) -> Result<Table, ConfigError> {
     text.parse::<Table>().map_err(|error| {
-        // The library's own words quote the line, and there may be a token on it.
+        // The library's message quotes the line, which may contain a token.
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
         let what = format!("line {line}: {}", error.message());
@@ -382,7 +380,7 @@ fn parse(name: &str, text: &str) -> Result<Table, ConfigError> {
     })
 }
 
-/// Only what is there already may be set.
+/// Sets known settings only.
 fn lay_over(base: &mut Table, over: Table, place: &str, path: &str) -> Result<(), ConfigError> {
     for (key, value) in over {
         let name = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
@@ -412,12 +410,12 @@ fn lay_over(base: &mut Table, over: Table, place: &str, path: &str) -> Result<()
     Ok(())
 }
 
-/// Is this a list of whole numbers? Others are of strings.
+/// Whether this is a list of integers; other lists are of strings.
 fn of_numbers(items: &[Value]) -> bool {
     items.first().is_some_and(Value::is_integer)
 }
 
-/// A whole number is a number.
+/// Whether the types fit; an integer is a valid number.
 fn is_like(present: &Value, given: &Value) -> bool {
     match (present, given) {
         (Value::Float(_), Value::Integer(_)) => true,
@@ -500,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused_with_its_place() {
+    fn unknown_settings_are_refused_with_their_place() {
         let mut layers = Layers::new().unwrap();
         let wrong = layers.file("a.toml", "[limits]\nrow = 7").unwrap_err().to_string();
         assert_eq!(wrong, "a.toml: there is no setting `limits.row`");
@@ -512,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_come_from_files_too_and_a_file_without_one_lets_nobody_in() {
+    fn tokens_are_read_from_files_and_an_empty_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             std::fs::write(folder.path().join(name), text).unwrap();

@@ -1,8 +1,8 @@
-//! Open connections, so that those without work give way to new ones.
+//! Open connections, so that idle ones give way to new ones.
 //!
-//! A connection waits (for a request, or for the rest of one), works, or streams. When all places are taken, the one
-//! that has waited longest is closed for a new one; when the service stops, all that wait or stream are. Whoever works is
-//! never closed from here.
+//! A connection waits (for a request, or the rest of one), works, or streams. When all places are taken, the
+//! one that has waited longest is closed for a new one; when the service stops, all that wait or stream are
+//! closed. Never closes a working connection.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,22 +11,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
 
-/// What a connection is doing.
+/// The current activity of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Doing {
+pub(crate) enum Activity {
     Waiting,
     Working,
     Streaming,
 }
 
-/// One of them. Requests carry it.
+/// A connection, carried by its requests.
 #[derive(Debug)]
 pub(crate) struct Connection {
     number: u64,
     opened: Instant,
     doing: AtomicU8,
-    /// Milliseconds from its opening to its last change.
+    /// Milliseconds from opening to the last change of activity.
     changed: AtomicU64,
     close: Notify,
 }
@@ -38,12 +38,12 @@ pub(crate) struct Connections {
 }
 
 impl Connection {
-    pub(crate) fn is_now(&self, doing: Doing) {
+    pub(crate) fn is_now(&self, doing: Activity) {
         self.doing.store(doing as u8, Ordering::Relaxed);
         self.changed.store(self.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    fn does(&self, doing: Doing) -> bool {
+    fn does(&self, doing: Activity) -> bool {
         self.doing.load(Ordering::Relaxed) == doing as u8
     }
 
@@ -52,7 +52,7 @@ impl Connection {
         now.saturating_sub(self.changed.load(Ordering::Relaxed))
     }
 
-    /// Until it is to be closed.
+    /// Returns when the connection must be closed.
     pub(crate) async fn closed(&self) {
         self.close.notified().await;
     }
@@ -63,7 +63,7 @@ impl Connections {
         let connection = Arc::new(Connection {
             number: self.next.fetch_add(1, Ordering::Relaxed),
             opened: Instant::now(),
-            doing: AtomicU8::new(Doing::Waiting as u8),
+            doing: AtomicU8::new(Activity::Waiting as u8),
             changed: AtomicU64::new(0),
             close: Notify::new(),
         });
@@ -75,10 +75,10 @@ impl Connections {
         self.all().remove(&connection.number);
     }
 
-    /// Closes the connection that has waited longest, if any waits.
-    pub(crate) fn close_one_that_waits(&self) {
+    /// Closes the connection that has waited longest; none if no connection waits.
+    pub(crate) fn close_longest_waiting(&self) {
         let mut all = self.all();
-        let waiting = all.values().filter(|connection| connection.does(Doing::Waiting));
+        let waiting = all.values().filter(|connection| connection.does(Activity::Waiting));
         let longest = waiting.max_by_key(|one| (one.waits_for(), Reverse(one.number)));
         if let Some(number) = longest.map(|connection| connection.number)
             && let Some(connection) = all.remove(&number)
@@ -87,10 +87,10 @@ impl Connections {
         }
     }
 
-    /// Closes all connections but those that work.
-    pub(crate) fn close_all_that_do_not_work(&self) {
+    /// Closes all connections that do not work.
+    pub(crate) fn close_idle(&self) {
         let all = self.all();
-        let others = all.values().filter(|connection| !connection.does(Doing::Working));
+        let others = all.values().filter(|connection| !connection.does(Activity::Working));
         others.for_each(|connection| connection.close.notify_one());
     }
 
@@ -104,17 +104,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_one_that_has_waited_longest_gives_way_and_no_other() {
+    fn only_the_connection_that_has_waited_longest_gives_way() {
         let all = Connections::default();
         let [works, first, second] = [all.open(), all.open(), all.open()];
-        works.is_now(Doing::Working);
+        works.is_now(Activity::Working);
         first.changed.store(0, Ordering::Relaxed);
         second.changed.store(u64::MAX, Ordering::Relaxed);
-        all.close_one_that_waits();
+        all.close_longest_waiting();
         let left: Vec<u64> = all.all().keys().copied().collect();
         assert_eq!(left, [works.number, second.number]);
-        all.close_one_that_waits();
-        all.close_one_that_waits();
+        all.close_longest_waiting();
+        all.close_longest_waiting();
         assert_eq!(all.all().len(), 1, "whoever works stays");
     }
 }

@@ -1,11 +1,10 @@
-//! Every error a client can receive: one table of codes, statuses and meanings.
+//! Every error that a client can receive: one table of codes, statuses and meanings.
 //!
-//! An answer is `{"error": {"code", "message"}}`. The message says what to change.
-//! What only the operator should know, such as paths, is logged with the request's number and
-//! not sent.
+//! An answer is `{"error": {"code", "message"}}`; the message says what to change. Information for the operator
+//! only, such as paths, is logged with the request's number and not sent.
 
 use crate::fetch::FetchError;
-use crate::turns::asker;
+use crate::turns::caller;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,7 +13,7 @@ use hapax_client::prepare::InputError;
 use hapax_store::{Role, StoreError};
 use serde::Serialize;
 
-/// What kind of failure; the first column of [`TABLE`].
+/// The kind of an error; the first column of [`TABLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the table says what each means")]
 pub enum Code {
@@ -43,7 +42,7 @@ pub enum Code {
     Stopping,
 }
 
-/// Code, name on the wire, status, meaning.
+/// Code, name in answers, status, meaning.
 pub const TABLE: [(Code, &str, u16, &str); 23] = [
     (Code::Invalid, "invalid", 400, "the request cannot be read; the message says where"),
     (Code::Unauthorized, "unauthorized", 401, "a bearer token is needed, or this one is unknown"),
@@ -107,7 +106,7 @@ impl Code {
         (name, StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR))
     }
 
-    /// The name on the wire.
+    /// The name in answers.
     pub fn name(self) -> &'static str {
         self.row().0
     }
@@ -117,7 +116,7 @@ impl Code {
     }
 }
 
-/// A failure on its way to a client.
+/// An error to send to a client.
 #[derive(Debug)]
 pub struct ApiError {
     pub code: Code,
@@ -126,56 +125,54 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// With a message for the client.
+    /// An error with a message for the client.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hidden: None }
     }
 
-    /// A request that cannot be read.
+    /// An unreadable request.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Code::Invalid, message)
     }
 
-    /// Something of ours failed: the client learns no more than that.
+    /// An internal failure, whose details the client does not see.
     pub fn internal(hidden: impl Into<String>) -> Self {
         let message = "the service failed at this request; its operator finds more in the log";
         Self { hidden: Some(hidden.into()), ..Self::new(Code::Internal, message) }
     }
 
-    /// There is too much to do.
+    /// The service is overloaded.
     pub fn overloaded() -> Self {
         Self::new(Code::Overloaded, "the service is at its limit; try again in a second")
     }
 
-    /// As it is sent, also as a line of a batch.
+    /// The form in which it is sent, also as a line of a batch.
     pub fn wire(&self) -> Wire<'_> {
         Wire { code: self.code.name(), message: &self.message }
     }
 
-    /// Logs what the client does not see, with the number of the request that this task answers.
+    /// Logs what the client does not see, with the number of the current request.
     pub fn log(&self) {
         if let Some(hidden) = &self.hidden {
-            let request = asker().request;
+            let request = caller().request;
             tracing::error!(target: "hapax::request", request, code = self.code.name(), "{}", one_line(hidden));
         }
     }
 }
 
-/// Text that stays on its line of the log and does nothing to a terminal: what is logged may
-/// repeat pieces of pages and addresses.
+/// Replaces control characters, because logged text may repeat pieces of pages and addresses, and
+/// must neither break the line nor control a terminal.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
-/// An error as clients see it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Wire<'a> {
-    /// From the table.
+    /// From [`TABLE`].
     pub code: &'a str,
     pub message: &'a str,
 }
 
-/// The envelope of an error.
 #[derive(Clone, Debug, Serialize)]
 pub struct Envelope<'a> {
     pub error: Wire<'a>,
@@ -263,7 +260,7 @@ impl From<FetchError> for ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::{Asker, working_for};
+    use crate::turns::{Caller, working_for};
     use std::sync::{Arc, Mutex};
 
     #[test]
@@ -277,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_logged_cannot_pretend_to_be_another_line() {
+    fn logged_text_cannot_forge_another_line() {
         let forged = "a call panicked at `x\n2026-01-01T00:00:00Z  INFO all is well\u{1b}[2J`";
         let line = one_line(forged);
         assert!(!line.contains(['\n', '\u{1b}']) && line.contains("all is well"), "{line}");
@@ -291,8 +288,8 @@ mod tests {
         let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(writer);
         tracing::subscriber::with_default(subscriber.finish(), || {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            let asker = Asker { client: None, request: 77 };
-            runtime.block_on(working_for(asker, async { ApiError::internal("why").log() }));
+            let caller = Caller { client: None, request: 77 };
+            runtime.block_on(working_for(caller, async { ApiError::internal("why").log() }));
         });
         let line = String::from_utf8(log.lock().unwrap().clone()).unwrap();
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();

@@ -1,6 +1,6 @@
-//! Counters over time, for the charts: an hour of samples in a ring.
+//! An hour of counters in a ring, for the charts.
 //!
-//! A sample is what happened since the one before, so that a chart needs no arithmetic.
+//! A sample holds the changes since the previous one, so charts need no arithmetic.
 
 use crate::metrics::Latencies;
 use crate::state::Service;
@@ -11,31 +11,31 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Time between samples.
+/// Interval of samples.
 pub const EVERY: Duration = Duration::from_secs(2);
-/// Samples kept: an hour.
+/// Number of samples: an hour.
 const SAMPLES: usize = 1800;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
     /// RFC 3339 in UTC.
     pub time: String,
-    /// The same as seconds since 1970.
+    /// The same time in seconds since 1970.
     #[serde(skip)]
     seconds: u64,
     pub pages: u64,
     pub groups: u64,
-    /// Share of the pages with content that another page stands for, 0 to 1.
+    /// Share of the pages with content that are removable, 0 to 1.
     pub duplicates: f64,
-    /// Requests answered a second.
+    /// Requests answered per second.
     pub requests: f64,
-    /// Pages checked or recorded a second.
+    /// Pages checked or recorded per second.
     pub checked: f64,
-    /// Share of them that tier 1 answered; none when none was recorded.
+    /// Share of them that tier 1 decided; `None` if none was recorded.
     pub tier_1: Option<f64>,
-    /// Half of the requests took at most this, in milliseconds.
+    /// Median latency in milliseconds; `None` without requests.
     pub p50: Option<f64>,
-    /// All but one in a hundred took at most this.
+    /// 99th percentile of the latency in milliseconds.
     pub p99: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ struct Before {
     latencies: [u64; 128],
 }
 
-/// The ring.
+/// A ring of samples.
 #[derive(Default)]
 pub struct History {
     samples: Mutex<VecDeque<Sample>>,

@@ -1,7 +1,7 @@
-//! A connection that ends when its client takes nothing for too long.
+//! Ends a connection whose client does not read for too long.
 //!
-//! A client that asks for much and never reads would otherwise hold its buffers for ever. Silence
-//! in the other direction is watched where it means something: while headers or a body come.
+//! Otherwise, a client that requests much and never reads would hold its buffers forever. Missing input is
+//! detected elsewhere, while headers or a body are expected.
 
 use std::future::Future;
 use std::io;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writes must get on.
+/// A stream whose writes must make progress.
 #[derive(Debug)]
 pub(crate) struct Idle {
     stream: TcpStream,

@@ -1,19 +1,19 @@
-//! Limits how many large pages are read at once, and how many bytes they have together.
+//! Limits the number and the total size of large pages that are processed at once.
 //!
-//! Reading a page takes up to twenty times its bytes for a moment, so all large pages that are read at the same time have
-//! together at most the bytes of the longest allowed page. Small pages do not wait behind them: one concurrency slot is kept
-//! free of large pages. Clients take turns.
+//! Processing a page briefly takes up to twenty times its size, so all large pages in progress together have at
+//! most the size of the longest allowed page. Small pages do not wait for them: one concurrency slot is
+//! reserved. Clients take turns.
 
 use crate::turns::{Turn, Turns};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A page of more bytes is large: it takes more than a few milliseconds and megabytes.
+/// Pages above this size are large: they take more than a few milliseconds and megabytes.
 pub(crate) const LARGE: usize = 256 << 10;
-/// What is counted.
+/// Granularity of the size limit in bytes.
 const UNIT: usize = 1 << 10;
 
-/// Places for large pages.
+/// Limits large pages.
 #[derive(Debug)]
 pub(crate) struct Large {
     places: Arc<Turns>,
@@ -21,7 +21,8 @@ pub(crate) struct Large {
     units: u32,
 }
 
-/// A page in its place. The room comes free before the turn goes on.
+/// Permission to process a page. Fields are dropped in order: the memory is released before the
+/// turn.
 #[derive(Debug)]
 pub(crate) struct Held {
     _room: Option<OwnedSemaphorePermit>,
@@ -29,21 +30,21 @@ pub(crate) struct Held {
 }
 
 impl Large {
-    /// For so many pages, and so many bytes of them, at once.
+    /// For this many pages at once, of this total size.
     pub(crate) fn new(places: usize, bytes: usize) -> Self {
         let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX >> 3).clamp(1, u32::MAX >> 3);
         let room = Arc::new(Semaphore::new(units as usize));
         Self { places: Turns::new(places.max(1)), room, units }
     }
 
-    /// A place for a page of so many bytes; `None` if it needs none.
+    /// Waits for permission to process a page of this size; `None` if it is small.
     pub(crate) async fn take(&self, bytes: usize) -> Option<Held> {
         if bytes <= LARGE {
             return None;
         }
         let turn = self.places.take().await;
         let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).min(self.units);
-        // It is never closed.
+        // The semaphore is never closed.
         let room = self.room.clone().acquire_many_owned(units).await.ok();
         Some(Held { _room: room, _turn: turn })
     }

@@ -1,4 +1,4 @@
-//! The HTTP service: pages in, verdicts out, and a web page to browse the repository.
+//! The HTTP service: accepts pages, answers with verdicts, and serves a web page to browse the repository.
 //!
 //! ```no_run
 //! use hapax::fingerprint::{Fingerprinter, Recipe};
@@ -12,12 +12,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Guarantees: an answered write is on disk, and an accepted one completes even if its client disconnects or the
-//! service stops. Overload is answered at once, and memory is bounded by [`config`]. Outside data is untrusted
-//! until it is escaped, checked or refused; internal failures are logged, not sent.
+//! Guarantees: an acknowledged write is on disk, and an accepted one completes even if its client disconnects
+//! or the service stops. Overload is reported immediately, and memory is bounded by [`config`]. Data from
+//! outside is untrusted until it is escaped, checked or refused; internal failures are logged, not sent.
 //!
-//! Start at [`config`], [`routes`] and [`writer`]; [`state`] is the border between asynchronous and blocking code.
-//! Contains no algorithms: the engine compares and explains, the store decides and keeps.
+//! Start at [`config`], [`routes`] and [`writer`]; [`state`] separates asynchronous from blocking code.
+//! Contains no algorithms: the engine compares and explains, the store decides and stores.
 
 pub mod access;
 mod bodies;

@@ -1,12 +1,12 @@
-//! The log: lines on standard error, for people or for programs.
+//! Logs to standard error, as text or JSON.
 //!
-//! `info` reports starting, stopping and failures; `debug` adds a line for each request, with its
-//! number, which clients are given as `X-Request-Id`.
+//! `info` reports starting, stopping and failures; `debug` adds a line per request, with the number that
+//! clients get as `X-Request-Id`.
 
 use crate::config::{Log, LogFormat};
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging. The first call in a process counts.
+/// Starts logging. Only the first call in a process has an effect.
 pub fn start(log: &Log) -> Result<(), crate::ConfigError> {
     let filter = EnvFilter::try_new(&log.level).map_err(|error| crate::ConfigError {
         place: "log.level".into(),

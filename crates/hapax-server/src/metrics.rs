@@ -1,8 +1,7 @@
-//! What happened, counted: for Prometheus, and for the charts of the web page.
+//! Counters for Prometheus and for the charts of the web page.
 //!
-//! Counters are atomics of our own, because the charts need what the exporter's types do not
-//! give back: quantiles, and differences between two moments. Labels are routes, verdicts and
-//! tiers, never addresses.
+//! Counters are our own atomics, because charts need quantiles and differences between two times, which the
+//! exporter's types do not provide. Labels are routes, verdicts and tiers, never addresses.
 
 use hapax::group::live::Tier;
 use hapax_client::wire::{VERDICTS, tier_name, verdict_name};
@@ -20,13 +19,13 @@ use std::time::Duration;
 type Labels = Vec<(&'static str, String)>;
 
 const TIERS: [Tier; 3] = [Tier::None, Tier::Winner, Tier::Index];
-/// Distances counted separately, from 0; larger ones count as the last.
+/// Number of distances counted separately, from 0; the last one includes all larger distances.
 const DISTANCES: usize = 17;
-/// Latencies are counted by quarters of a doubling, from a microsecond to an hour.
+/// Latencies are counted in steps of a quarter of a doubling, from a microsecond to an hour.
 const STEPS_PER_DOUBLING: f64 = 4.0;
 const STEPS: usize = 128;
 
-/// How long requests took, so that quantiles of any span can be computed.
+/// Latencies of requests, from which quantiles of any period can be computed.
 #[derive(Debug)]
 pub struct Latencies([AtomicU64; STEPS]);
 
@@ -47,7 +46,7 @@ impl Latencies {
         from_fn(|step| self.0[step].load(Ordering::Relaxed))
     }
 
-    /// A quantile of what came between two counts, in milliseconds; an upper bound of its step.
+    /// A quantile of the latencies between two counts in milliseconds; an upper bound of its step.
     pub fn quantile(before: &[u64; STEPS], after: &[u64; STEPS], share: f64) -> Option<f64> {
         let counts: [u64; STEPS] = from_fn(|step| after[step].saturating_sub(before[step]));
         let all: u64 = counts.iter().sum();
@@ -66,7 +65,7 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<Labels, Counter>,
     seconds: Family<Labels, Histogram, fn() -> Histogram>,
-    /// Requests being worked on.
+    /// Number of requests in progress.
     pub in_flight: Gauge,
     totals: [Gauge; TOTALS.len()],
     sizes: Family<Labels, Gauge>,
@@ -158,7 +157,7 @@ impl Default for Metrics {
     }
 }
 
-/// Counters of one route, found once.
+/// Counters of one route.
 #[derive(Clone, Debug)]
 pub struct RouteMetrics {
     path: &'static str,
@@ -185,7 +184,7 @@ impl Metrics {
         self.latencies.record(took);
     }
 
-    /// A page was checked or recorded.
+    /// Counts a page that was checked or recorded.
     pub fn checked(&self, decision: &Decision) {
         let verdict = &decision.verdict;
         self.pages.inc();
@@ -201,7 +200,7 @@ impl Metrics {
         add(&self.distances, distance.map(|distance| distance.min(DISTANCES - 1)));
     }
 
-    /// Pages checked or recorded, by verdict, tier and distance, in words and numbers.
+    /// Counts of checked or recorded pages by verdict, tier and distance.
     pub fn checked_so_far(&self) -> Checked {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let kinds = VERDICTS.iter().zip(&self.kinds).map(|(name, c)| (*name, read(c)));
@@ -213,7 +212,7 @@ impl Metrics {
         }
     }
 
-    /// The text that Prometheus reads.
+    /// The metrics in the text format of Prometheus.
     pub fn text(
         &self,
         stats: &Stats,
@@ -258,7 +257,7 @@ impl Metrics {
             }
         }
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
@@ -267,9 +266,9 @@ impl Metrics {
 #[derive(Clone, Copy, Debug)]
 pub struct Copies {
     pub takes_writes: bool,
-    /// How many follow this service.
+    /// Number of standbys of this service.
     pub standbys: usize,
-    /// How far behind this one is, if it follows.
+    /// How far behind its source this standby is; `None` for a primary.
     pub behind: Option<Duration>,
 }
 
@@ -282,7 +281,7 @@ fn labels(method: &str, path: &str, status: u16) -> Labels {
 pub struct Checked {
     pub verdicts: std::collections::BTreeMap<&'static str, u64>,
     pub tiers: std::collections::BTreeMap<&'static str, u64>,
-    /// By distance to the winner, from 0; the last place has all that are farther.
+    /// By distance to the winner, from 0; the last element includes all larger distances.
     pub distances: Vec<u64>,
 }
 
@@ -291,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_bounds_what_came_between_two_counts() {
+    fn a_quantile_is_that_of_the_period_between_two_counts() {
         let latencies = Latencies::default();
         latencies.record(Duration::from_secs(9));
         let before = latencies.counts();

@@ -1,16 +1,15 @@
-//! What every request passes on its way to a route, and every answer on its way back.
+//! Middleware of all requests and answers.
 //!
-//! Outside the routes ([`around`]): a number for the request, the client's rate, the headers that
-//! keep browsers from doing more than they should. Around each route ([`guarded`]): permission, concurrency limit,
-//! time, counting, and a net under panics.
+//! Around everything ([`around`]): a request number, the rate limit, and security headers for browsers. Around
+//! each route ([`guarded`]): permission, concurrency limit, timeout, metrics, and catching of panics.
 
 use crate::access::Scope;
 use crate::bodies;
-use crate::connections::{Connection, Doing};
+use crate::connections::{Activity, Connection};
 use crate::error::{ApiError, Code};
 use crate::metrics::RouteMetrics;
 use crate::state::Service;
-use crate::turns::{Asker, asker, working_for};
+use crate::turns::{Caller, caller, working_for};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
@@ -25,11 +24,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Only what came with the page may run in it, and nobody may frame it.
+/// Only content served with the page may run in it, and no other page may frame it.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; \
     style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
-/// Bytes of a refused request that are read, and how long at most.
+/// Maximum bytes of a refused request to read, and the maximum time.
 const DISCARDED: usize = 4 << 20;
 const DISCARDING: Duration = Duration::from_secs(2);
 /// How far behind a standby is: the age of the oldest write that may be missing.
@@ -39,18 +38,18 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// How long a route may take and whether it counts towards the concurrency limit.
+/// The timeout of a route, and whether it counts towards the concurrency limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestClass {
-    /// Answered at once, also under overload: health and numbers.
+    /// Answered immediately, even under overload: health and metrics.
     Probe,
-    /// Answered within the time a request may take.
+    /// Answered within the time limit of a request.
     Plain,
-    /// Goes on for as long as the client likes; times out only when nothing moves.
+    /// Lasts as long as the client likes; times out only without progress.
     Stream,
 }
 
-/// What is checked of a route.
+/// The checks of a route.
 #[derive(Clone, Debug)]
 pub struct Guard {
     pub service: Arc<Service>,
@@ -80,7 +79,7 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let connection = request.extensions().get::<Arc<Connection>>().cloned();
     let follows = guard.class == RequestClass::Stream && request.method() == Method::GET;
     let mut held = service.bodies.hold();
-    // A body that is still coming takes no place for work.
+    // A body that is still arriving must not hold a place for work.
     let request = match guard.class {
         RequestClass::Plain => {
             let (parts, body) = request.into_parts();
@@ -109,7 +108,7 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
         }
     };
     let is_now = |doing| connection.iter().for_each(|connection| connection.is_now(doing));
-    is_now(if follows { Doing::Streaming } else { Doing::Working });
+    is_now(if follows { Activity::Streaming } else { Activity::Working });
     service.metrics.in_flight.inc();
     let answer = async {
         match guard.class {
@@ -123,8 +122,8 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
             }
         }
     };
-    let asker = Asker { client, ..asker() };
-    let caught = AssertUnwindSafe(working_for(asker, answer)).catch_unwind();
+    let caller = Caller { client, ..caller() };
+    let caught = AssertUnwindSafe(working_for(caller, answer)).catch_unwind();
     let done = match guard.class {
         RequestClass::Stream => Ok(caught.await),
         RequestClass::Probe | RequestClass::Plain => {
@@ -133,11 +132,11 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     };
     service.metrics.in_flight.dec();
     if guard.class != RequestClass::Stream {
-        is_now(Doing::Waiting);
+        is_now(Activity::Waiting);
     }
     match done {
         Ok(Ok(response)) if guard.class == RequestClass::Stream => Ok(response.map(|body| {
-            // The room is taken until the last byte has gone.
+            // The place is held until the last byte was sent.
             let ends = Ends(connection);
             Body::new(body.map_frame(move |frame| {
                 let _held = (&permit, &place, &ends);
@@ -154,22 +153,22 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     }
 }
 
-/// A connection that waits for its next request when this is dropped.
+/// Marks a connection as waiting for its next request, on drop.
 struct Ends(Option<Arc<Connection>>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        self.0.iter().for_each(|connection| connection.is_now(Doing::Waiting));
+        self.0.iter().for_each(|connection| connection.is_now(Activity::Waiting));
     }
 }
 
-/// Streams last as long as their clients like: a part of the room is not for them.
+/// Places that streams may not take, because streams last as long as their clients like.
 fn kept_from_streams(service: &Service) -> usize {
     service.config.limits.requests / 4
 }
 
-/// Reads what a refused client is still sending, within limits: cut off while it sends, it would
-/// not read why.
+/// Reads the rest of a refused request, within limits: a client that is cut off while sending would
+/// not read the error.
 pub(crate) async fn discard(mut body: Body) {
     let read = async {
         let mut left = DISCARDED;
@@ -185,7 +184,7 @@ pub(crate) async fn discard(mut body: Body) {
 
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// Around everything, unknown paths included.
+/// Around everything, including unknown paths.
 pub async fn around<F>(service: &Service, peer: IpAddr, mut request: Request, run: F) -> Response
 where
     F: AsyncFnOnce(Request) -> Response,
@@ -200,7 +199,7 @@ where
     let mut response = if preflight {
         StatusCode::NO_CONTENT.into_response()
     } else if service.rate.admits(peer, start) {
-        working_for(Asker { client: None, request: number }, run(request)).await
+        working_for(Caller { client: None, request: number }, run(request)).await
     } else {
         ApiError::new(Code::TooManyRequests, "too many requests from your address").into_response()
     };
@@ -252,7 +251,7 @@ fn is_allowed(service: &Service, origin: &HeaderValue) -> bool {
     service.config.cors.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes())
 }
 
-/// A body made of what a channel brings.
+/// A body that streams from a channel.
 pub fn body_of(receiver: tokio::sync::mpsc::Receiver<Bytes>) -> Body {
     Body::from_stream(futures_util::stream::unfold(receiver, async |mut receiver| {
         let bytes = receiver.recv().await?;

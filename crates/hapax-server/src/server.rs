@@ -1,8 +1,8 @@
-//! Connections: accepting them, limiting them, and ending them without losing work.
+//! Connections: accepts, limits and ends them without losing work.
 //!
-//! Stopping: no new connection, requests under way are finished within the time a request may take; clients that send
-//! only a part of a request, or do not read their events, are cut off after two seconds; then the writer finishes what
-//! was accepted, then the repository is closed.
+//! On stopping, no new connection is accepted, and requests in progress finish within the time limit of a
+//! request; clients that sent only a part of a request, or do not read their events, are cut off after two
+//! seconds; then the writer finishes accepted writes, and the repository is closed.
 
 use crate::history;
 use crate::idle::Idle;
@@ -24,17 +24,18 @@ use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
-/// After a failure to accept, which is mostly a lack of file handles.
+/// Delay after a failure to accept, which is mostly a lack of file handles.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
-/// The repository's file is read so often and so long at a time to find damage: a fiftieth of one core.
+/// Interval and duration of verifying the repository's file: a fiftieth of one core.
 const SCRUB_EVERY: Duration = Duration::from_secs(1);
 const SCRUB_FOR: Duration = Duration::from_millis(20);
-/// Whoever does not read, or does not send the rest of a request, is cut off so long after the service was asked to stop.
-pub(crate) const PATIENCE_AT_STOP: Duration = Duration::from_secs(2);
-/// Bytes that a connection buffers of a request.
+/// How long after a stop request clients that do not read, or do not send the rest of a request,
+/// are cut off.
+pub(crate) const GRACE_TIME_AT_STOP: Duration = Duration::from_secs(2);
+/// Buffer for a request per connection in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// The routes over a service: everything but connections.
+/// The routes over a service: everything except connections.
 #[derive(Clone, Debug)]
 pub struct App {
     service: Arc<Service>,
@@ -57,13 +58,13 @@ impl App {
     }
 }
 
-/// Listens and serves until the process is asked to stop (SIGINT or SIGTERM). Blocks.
+/// Listens and serves until the process receives SIGINT or SIGTERM. Blocks.
 ///
-/// `ready` is called with the address.
+/// Calls `ready` with the address.
 ///
 /// # Errors
 ///
-/// The address cannot be listened on, or the system refuses threads.
+/// Listening fails, or the system provides no threads.
 pub fn run(service: Arc<Service>, ready: impl FnOnce(SocketAddr)) -> Result<(), StartError> {
     let address = service.config.listen;
     let cannot =
@@ -81,8 +82,8 @@ pub fn run(service: Arc<Service>, ready: impl FnOnce(SocketAddr)) -> Result<(), 
     Ok(())
 }
 
-/// Serves connections until `stop` is ready, then ends as the module's header says, but for
-/// closing the repository.
+/// Serves connections until `stop` is ready, then stops as described in the module header, except
+/// for closing the repository.
 pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Future<Output = ()>) {
     let app = App::new(service.clone());
     let graceful = GracefulShutdown::new();
@@ -142,8 +143,8 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
     drop(listener);
     let finished = tokio::time::timeout(service.config.limits.request_time(), graceful.shutdown());
     let close_others = async {
-        tokio::time::sleep(PATIENCE_AT_STOP).await;
-        service.connections.close_all_that_do_not_work();
+        tokio::time::sleep(GRACE_TIME_AT_STOP).await;
+        service.connections.close_idle();
         std::future::pending().await
     };
     let finished = tokio::select! {
@@ -159,13 +160,13 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
     let _ = tokio::task::spawn_blocking(move || last.finish()).await;
 }
 
-/// A place for a connection: one that waits for its client gives way.
+/// A place for a connection; one that waits for its client gives way.
 async fn room_in(room: &Arc<Semaphore>, service: &Service) -> Option<OwnedSemaphorePermit> {
     loop {
         if let Ok(free) = room.clone().try_acquire_owned() {
             return Some(free);
         }
-        service.connections.close_one_that_waits();
+        service.connections.close_longest_waiting();
         if let Ok(free) = tokio::time::timeout(ACCEPT_AGAIN, room.clone().acquire_owned()).await {
             return free.ok();
         }
@@ -185,8 +186,7 @@ async fn sample(service: Arc<Service>) {
     }
 }
 
-/// Reads the repository's file piece by piece, over and over, and compares it with what was written. What it finds
-/// is in `/readyz` from then on.
+/// Verifies the repository's file piece by piece, continuously. Damage is reported by `/readyz`.
 async fn scrub(service: Arc<Service>) {
     let mut next = 0;
     loop {
@@ -204,18 +204,18 @@ async fn scrub(service: Arc<Service>) {
     }
 }
 
-/// Calls `then` on a thread of its own when the process is asked to stop (SIGINT or SIGTERM). When this
-/// returns, neither of them ends the process by itself any more.
+/// Calls `then` on its own thread when the process receives SIGINT or SIGTERM. After this returns,
+/// these signals no longer end the process by themselves.
 ///
 /// # Errors
 ///
-/// The system has no more threads, or lets nobody wait for signals.
+/// The system provides no threads or signal handlers.
 pub fn on_interrupt(then: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (installed, ready) = std::sync::mpsc::channel();
     let wait = async move {
         let mut stop = std::pin::pin!(interrupted());
-        // What is polled once is installed.
+        // Polling once installs the handler.
         let polled = std::future::poll_fn(|context| {
             std::task::Poll::Ready(stop.as_mut().poll(context).is_ready())
         });

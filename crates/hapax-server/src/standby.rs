@@ -1,11 +1,11 @@
-//! Following another service or a folder of backups, and knowing who follows this one.
+//! Follows another service or a folder of backups, and tracks the standbys of this service.
 //!
-//! A standby asks for the increment after its own position, applies it, and asks again; the service it asks waits with the
-//! answer until there is something. How far behind it is: the time since it sent the last request whose answer it has
-//! applied, so whatever was acknowledged before that is here.
+//! A standby requests the increment after its own position, applies it, and repeats; the source waits with its
+//! answer until there is something new. How far behind a standby is: the time since it sent the last request
+//! whose answer it has applied, because everything acknowledged before is here.
 //!
-//! A service that is followed shows an event when every standby that is in contact has it, so that whoever follows
-//! events can go on at the standby. Does not decide who is the primary.
+//! A service with standbys shows an event once every standby in contact has it, so that followers of events can
+//! continue at a standby. Does not decide who is the primary.
 
 use crate::state::Service;
 use hapax_client::client::Client;
@@ -20,13 +20,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The service that is asked waits so long for something new.
+/// Seconds that the source may wait for something new.
 const WAIT: u64 = 1;
-/// After a failure, and between two listings of a folder.
+/// Delay after a failure, and between two listings of a folder.
 const AGAIN: Duration = Duration::from_millis(500);
-/// A standby that was not heard of for so long does not hold events back.
+/// A standby that was silent for this long does not delay events.
 const IN_CONTACT: Duration = Duration::from_secs(10);
-/// Standbys remembered at once.
+/// Maximum number of standbys to remember.
 const REMEMBERED: usize = 16;
 
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Why nothing could be followed.
+/// Following failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
     #[error(transparent)]
@@ -55,19 +55,19 @@ pub enum FollowError {
 }
 
 impl Source {
-    /// A service, under a name that no other standby has.
+    /// A service, under a name unique to this standby.
     pub fn service(client: Client) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = blake3::hash(format!("{now} {} {client:?}", std::process::id()).as_bytes());
         Self::Service(client, name.to_hex()[..16].to_owned())
     }
 
-    /// Makes a standby of a folder: one that has nothing gets everything, a repository that this one continues becomes a
-    /// standby of it.
+    /// Makes a standby of a folder: an empty folder gets everything, and a repository that the
+    /// source continues becomes a standby of it.
     ///
     /// # Errors
     ///
-    /// The source cannot be read, or has another history. Then the folder is as it was.
+    /// The source is unreadable or has another history. Then the folder is unchanged.
     pub fn prepare(&self, folder: &Path) -> Result<(), FollowError> {
         let there = match Repository::open(folder, None) {
             Err(StoreError::Missing { .. }) => {
@@ -105,7 +105,8 @@ impl Source {
         }
     }
 
-    /// Applies what is there. The moment as of which this copy is the source's, and the source's position.
+    /// Applies available increments. Returns the time as of which this copy is current, and the
+    /// source's position.
     fn follow(
         &self,
         store: &Repository,
@@ -141,11 +142,11 @@ impl Source {
     }
 }
 
-/// A service that follows, and the thread that does it.
+/// The thread that follows, and its state.
 #[derive(Debug)]
 pub struct Following {
     source: Source,
-    /// Everything acknowledged before this moment is here.
+    /// Everything acknowledged before this time is here.
     as_of: Mutex<Option<Instant>>,
     over: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -157,7 +158,7 @@ impl Following {
         Self { source, as_of, over: AtomicBool::new(false), thread }
     }
 
-    /// How old at most what is missing here is; `None` before the first increment.
+    /// Maximum age of what is missing here; `None` before the first increment.
     pub fn behind(&self) -> Option<Duration> {
         let as_of = *self.as_of.lock().unwrap_or_else(PoisonError::into_inner);
         as_of.map(|as_of| as_of.elapsed())
@@ -167,7 +168,7 @@ impl Following {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until nothing more is applied.
+    /// Stops, and waits until no more increments are applied.
     pub(crate) fn stop(&self) {
         self.end();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -177,7 +178,7 @@ impl Following {
     }
 }
 
-/// Starts following, if the service does.
+/// Starts following, if the service is a standby.
 pub(crate) fn start(service: &Arc<Service>) -> io::Result<()> {
     let Some(following) = &service.following else { return Ok(()) };
     let of = service.clone();
@@ -211,12 +212,12 @@ fn follow(service: &Service) {
     }
 }
 
-/// Who follows this service.
+/// The standbys of this service.
 #[derive(Debug, Default)]
 pub struct Standbys(Mutex<BTreeMap<String, (Instant, u64)>>);
 
 impl Standbys {
-    /// One has everything up to this event.
+    /// Records that a standby has everything up to this event.
     pub fn heard(&self, name: &str, event: u64) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, (at, _)| at.elapsed() < IN_CONTACT);
@@ -225,13 +226,13 @@ impl Standbys {
         }
     }
 
-    /// How many are in contact.
+    /// Number of standbys in contact.
     pub fn count(&self) -> usize {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.values().filter(|(at, _)| at.elapsed() < IN_CONTACT).count()
     }
 
-    /// The last event that all of them have; `None` while none is in contact.
+    /// The last event that all of them have; `None` if none is in contact.
     pub fn confirmed(&self) -> Option<u64> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let in_contact = all.values().filter(|(at, _)| at.elapsed() < IN_CONTACT);

@@ -1,10 +1,10 @@
-//! What all requests share, and the border between waiting and working.
+//! The shared state of all requests, and the boundary between asynchronous and blocking code.
 //!
-//! Requests wait asynchronously; fingerprinting, searching and reading the store are ordinary
-//! calls. They cross here: [`Service::work`] runs a call on a thread for such calls, and lets in no
-//! more at once than there are cores, and of those that read large pages fewer (`large`); clients take turns (`turns`); a call
-//! whose client has gone still counts until it ends. What takes a few microseconds and never waits, such as
-//! looking up a ready fingerprint, is called in place: a change of threads would cost more.
+//! Requests wait asynchronously; fingerprinting, searching and reading the store are ordinary calls.
+//! [`Service::work`] runs a call on a blocking thread, at most as many at once as there are cores, and fewer
+//! for large pages (`large`); clients take turns (`turns`); a call whose client has disconnected still counts
+//! until it ends. Calls that take a few microseconds and never wait, such as looking up a ready fingerprint,
+//! run in place, because changing threads would take longer.
 
 use crate::access::{Access, Rate, Shares};
 use crate::bodies::Budget;
@@ -29,19 +29,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use tokio::sync::{Semaphore, watch};
 
-/// The list of the largest groups is made again when it is so many times as old as making it
-/// takes: that reads a row of every group, and may take no more than this share of the time.
+/// The list of the largest groups is recomputed when its age is this many times the duration of
+/// computing it, which reads a row of every group; this bounds the share of time spent on it.
 const SIZES_AGE: u32 = 20;
-/// The repository's file is verified so long before the service starts; the rest follows while it runs.
+/// How long the repository's file is verified before the service starts; the rest follows while it
+/// runs.
 const VERIFY_AT_START: Duration = Duration::from_secs(5);
-/// Requests for each core that are begun while the runtime looks for others: few, so that those that wait do so in turn;
-/// more than one, so that it looks less often.
+/// Requests per core that are started before the runtime looks for others: few, so that the others
+/// wait in turn; more than one, so that it looks less often.
 const BEGINNINGS: usize = 4;
-/// Pages that are fetched at once.
+/// Maximum number of concurrent fetches.
 const FETCHES: usize = 16;
-/// Copies of what has changed that are made at once.
+/// Maximum number of concurrent increments.
 const INCREMENTS: usize = 8;
-/// How many of the largest groups are kept ready.
+/// Number of the largest groups kept ready.
 pub const LARGEST: usize = 200;
 
 pub struct Service {
@@ -50,41 +51,41 @@ pub struct Service {
     pub config: Config,
     /// The recipe of the repository.
     pub recipe: Recipe,
-    /// Its name and digest.
+    /// The recipe's name and digest.
     pub recipe_id: RecipeId,
     pub writer: Writer,
-    /// Texts, if they are kept.
+    /// The stored texts; `None` if they are disabled.
     pub texts: Option<Texts>,
-    /// Who fetches, if it is allowed.
+    /// `None` if fetching is disabled.
     pub fetcher: Option<Fetcher>,
-    /// The index, if there is one to search.
+    /// `None` if no search index is configured.
     pub search: Option<Searched>,
     pub metrics: Metrics,
     /// Counters over time.
     pub history: History,
     pub access: Access,
     pub rate: Rate,
-    /// Requests at once, of each client.
+    /// Limits the concurrent requests of each client.
     pub shares: Arc<Shares>,
     pub in_flight: Arc<Semaphore>,
     /// Counts commits.
     pub changed: watch::Sender<u64>,
     pub started: Instant,
     stopping: watch::Sender<bool>,
-    /// Bytes of bodies.
+    /// Limits the bytes of bodies.
     pub(crate) bodies: Arc<Budget>,
     pub(crate) connections: Connections,
-    /// Whole copies of the repository made at once: one.
+    /// Limits full copies of the repository to one at a time.
     pub(crate) backups: Arc<Semaphore>,
-    /// Copies of what has changed made at once.
+    /// Limits concurrent increments.
     pub(crate) increments: Arc<Semaphore>,
-    /// What this service follows, if it is a standby or was one.
+    /// What this service follows, if it is or was a standby.
     pub following: Option<Following>,
     pub standbys: Standbys,
-    /// Pages fetched at once; more wait, and clients take turns.
+    /// Limits concurrent fetches; clients take turns.
     pub(crate) fetches: Arc<Turns>,
     working: Arc<Turns>,
-    /// For the beginnings of requests that read, which do not wait behind those that write, and of these.
+    /// For starting requests that read, separate from those that write.
     pub(crate) reads: Arc<Turns>,
     pub(crate) writes: Arc<Turns>,
     large: Large,
@@ -106,34 +107,34 @@ impl std::fmt::Debug for Service {
     }
 }
 
-/// Why the service does not start.
+/// The service cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// Fingerprinter and repository do not belong together.
+    /// The fingerprinter does not fit the repository.
     #[error(transparent)]
     Recipe(#[from] hapax::fingerprint::RecipeMismatch),
-    /// The repository is damaged, or cannot be read.
+    /// The repository is damaged or unreadable.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The texts cannot be kept.
+    /// The file of texts cannot be opened.
     #[error("the texts cannot be kept ({0}); set texts.max_bytes = 0 to do without")]
     Texts(#[source] Box<redb::Error>),
-    /// The search index or its policy cannot be used.
+    /// The search index or its policy is unusable.
     #[error("nothing can be searched: {0}")]
     Search(String),
-    /// A token cannot be had.
+    /// A token is unusable.
     #[error(transparent)]
     Tokens(#[from] crate::ConfigError),
-    /// A range of addresses cannot be read.
+    /// A range of addresses is malformed.
     #[error(transparent)]
     Ranges(#[from] crate::fetch::RangeError),
-    /// The system refuses.
+    /// A system error.
     #[error("{what}: {source}")]
     System { what: String, source: std::io::Error },
 }
 
-/// What the system says that the process has, where it says so.
+/// Resident memory of the process in bytes, where the system reports it.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -150,7 +151,7 @@ impl Service {
         Self::following(repository, fingerprinter, config, None)
     }
 
-    /// [`new`](Self::new) as a standby of a source.
+    /// As [`new`](Self::new), as a standby of a source.
     pub fn following(
         repository: Repository,
         fingerprinter: Fingerprinter,
@@ -218,11 +219,11 @@ impl Service {
         }))
     }
 
-    /// Runs a call that takes long, or may wait for the disk.
+    /// Runs a call that takes long or may wait for the disk.
     ///
     /// # Errors
     ///
-    /// The call's own, or it panicked.
+    /// The error of the call, or it panicked.
     pub async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         call: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
@@ -230,19 +231,19 @@ impl Service {
         let turn = self.working.take().await;
         let service = self.clone();
         let done = tokio::task::spawn_blocking(move || {
-            // Held by the call, not by whoever waits for it: a client that hangs up and asks
-            // again must not start a second one.
+            // Held by the call, not by its waiter: a client that disconnects and asks again must
+            // not start a second call.
             let _held = turn;
             call(&service)
         });
         done.await.map_err(|panic| ApiError::internal(format!("a call did not finish: {panic}")))?
     }
 
-    /// [`work`](Self::work) on pages of which the largest has so many bytes.
+    /// As [`work`](Self::work), for pages of which the largest has this size.
     ///
     /// # Errors
     ///
-    /// The call's own, or it panicked.
+    /// The error of the call, or it panicked.
     pub async fn work_on<T: Send + 'static>(
         self: &Arc<Self>,
         bytes: usize,
@@ -256,8 +257,8 @@ impl Service {
         .await
     }
 
-    /// Lends a fingerprinter for pages of which the largest has so many bytes. After a large one its buffers are
-    /// given back.
+    /// Lends a fingerprinter for pages of which the largest has this size. After a large one its
+    /// buffers are freed.
     pub fn fingerprinting<T>(&self, bytes: usize, call: impl FnOnce(&mut Fingerprinter) -> T) -> T {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let lent = spare().pop();
@@ -269,7 +270,7 @@ impl Service {
         result
     }
 
-    /// What would be said of a page.
+    /// The verdict that this page would get.
     pub fn check(&self, page: &Observation) -> Result<Verdict, ApiError> {
         let (decision, names) = self.repository.check_named(page, MATCHES)?;
         self.metrics.checked(&decision);
@@ -277,13 +278,13 @@ impl Service {
         Ok(Verdict::new(page.url.clone(), &decision, names, false))
     }
 
-    /// Adds the known page most like this one, unless the verdict has it. Compares with all pages:
-    /// for a thread that may work.
+    /// Adds the known page most similar to this one, unless the verdict has it. Compares with all
+    /// pages, so call it on a worker thread.
     pub fn find_nearest(&self, page: &Observation, verdict: &mut Verdict) -> Result<(), ApiError> {
         Ok(verdict.find_nearest(&self.repository, page)?)
     }
 
-    /// A decision in words, counted.
+    /// Formats and counts a decision.
     pub fn verdict(
         &self,
         url: String,
@@ -294,7 +295,7 @@ impl Service {
         Ok(Verdict::of(&self.repository, url, decision, recorded)?)
     }
 
-    /// The largest groups and the sizes of all, a little old in a large repository.
+    /// The largest groups and the sizes of all, possibly slightly outdated in a large repository.
     pub fn group_sizes(&self) -> Result<Arc<GroupSizes>, StoreError> {
         let mut kept = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Sizes { made, took, sizes }) = &*kept
@@ -302,18 +303,18 @@ impl Service {
         {
             return Ok(sizes.clone());
         }
-        // Others wait here rather than read all groups too.
+        // Others wait here instead of reading all groups, too.
         let start = Instant::now();
         let sizes = Arc::new(self.repository.group_sizes(LARGEST)?);
         *kept = Some(Sizes { made: Instant::now(), took: start.elapsed(), sizes: sizes.clone() });
         Ok(sizes)
     }
 
-    /// A market's winners as of a reader's commit; those asked for last are kept.
+    /// A market's winners as of a reader's commit; caches the latest ones.
     ///
     /// # Errors
     ///
-    /// There is no such market, or the repository cannot be read.
+    /// There is no such market, or the repository is unreadable.
     pub fn market(
         &self,
         reader: &Reader,
@@ -339,7 +340,7 @@ impl Service {
         Ok(Some(market))
     }
 
-    /// Whether it takes writes, who follows it, and how far behind it is itself.
+    /// Whether it takes writes, its standbys, and how far behind it is itself.
     pub fn copies(&self) -> Copies {
         Copies {
             takes_writes: self.repository.role() == Role::Primary,
@@ -348,7 +349,7 @@ impl Service {
         }
     }
 
-    /// What takes memory, in bytes: counted, and what the system says that the process has in all.
+    /// Memory by purpose in bytes: counted, and the total of the process according to the system.
     pub fn memory(&self, stats: &hapax_store::Stats) -> [(&'static str, u64); 6] {
         let limits = &self.config.limits;
         [
@@ -361,20 +362,20 @@ impl Service {
         ]
     }
 
-    /// How far behind it is, as long as it is a standby; until it has heard from its source, by the time in the last
-    /// increment.
+    /// How far behind this standby is, `None` for a primary; until it has heard from its source, by
+    /// the time in the last increment.
     pub fn behind(&self) -> Option<Duration> {
         if self.repository.role() != Role::Standby {
             return None;
         }
-        let told = || {
+        let by_last_increment = || {
             let made = UNIX_EPOCH + Duration::from_secs(self.repository.as_of().ok()??);
             Some(made.elapsed().unwrap_or_default())
         };
-        self.following.as_ref().and_then(Following::behind).or_else(told)
+        self.following.as_ref().and_then(Following::behind).or_else(by_last_increment)
     }
 
-    /// A warning when other machines can reach this address and no tokens are configured.
+    /// A warning if other machines can reach this address and no tokens are configured.
     pub fn exposure(&self, address: SocketAddr) -> Option<String> {
         let reachable = !address.ip().is_loopback();
         (reachable && self.access.is_open()).then(|| {
@@ -390,9 +391,9 @@ impl Service {
         *self.stopping.borrow()
     }
 
-    /// Until it is shutting down.
+    /// Returns when the service is stopping.
     pub(crate) async fn stopped(&self) {
-        // It ends with an error only when there is no service any more.
+        // An error means that the service no longer exists.
         let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 
@@ -413,11 +414,11 @@ impl Service {
         }
     }
 
-    /// Refuses what is not allowed to fetch.
+    /// Refuses fetching unless it is enabled.
     ///
     /// # Errors
     ///
-    /// Fetching is switched off.
+    /// Fetching is disabled.
     pub fn fetcher(&self) -> Result<&Fetcher, ApiError> {
         let off = || ApiError::new(Code::Forbidden, "this service does not fetch addresses");
         self.fetcher.as_ref().ok_or_else(off)

@@ -1,44 +1,45 @@
-//! Turns to work: so many calls at once, and clients take turns.
+//! Fair scheduling: limits concurrent calls, and clients take turns.
 //!
-//! Calls that wait do so in one queue for each client, known by its token or its address, and a free place goes to the
-//! client whose turn it is: whoever has hundreds of requests waiting gets as much of the processor as one that has a few, and
-//! delays it by one call. Programs on this machine without a token count as one client.
+//! Waiting calls are in one queue per client, identified by its token or address, and a free place goes to the
+//! client whose turn it is: a client with hundreds of waiting requests gets as much of the processor as one
+//! with a few, and delays it by one call. Programs on this machine without a token are one client.
 //!
-//! There are two sets of places: for [`Service::work`](crate::Service::work), and for the beginning of every request, up to
-//! where it first waits ([`Turns::begin`]). What is answered in microseconds, such as a ready signature, ends there.
+//! There are two sets of places: for [`Service::work`](crate::Service::work), and for the start of every
+//! request up to its first wait ([`Turns::begin`]). Requests that are answered in microseconds, such as a ready
+//! signature, end there.
 
 use crate::access::Client;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// For whom a task works: for a client, to answer the request of a number.
+/// The client that a task works for, and the number of its request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asker {
+pub(crate) struct Caller {
     pub(crate) client: Option<Client>,
     /// 0 outside of requests.
     pub(crate) request: u64,
 }
 
 tokio::task_local! {
-    static ASKER: Asker;
+    static CALLER: Caller;
 }
 
-/// For whom this task works.
-pub(crate) fn asker() -> Asker {
-    ASKER.try_with(|asker| *asker).unwrap_or_default()
+/// The caller of this task.
+pub(crate) fn caller() -> Caller {
+    CALLER.try_with(|caller| *caller).unwrap_or_default()
 }
 
-/// Does something for somebody.
-pub(crate) fn working_for<F: Future>(asker: Asker, work: F) -> impl Future<Output = F::Output> {
-    ASKER.scope(asker, work)
+/// Runs work on behalf of a caller.
+pub(crate) fn working_for<F: Future>(caller: Caller, work: F) -> impl Future<Output = F::Output> {
+    CALLER.scope(caller, work)
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     free: usize,
     calls: BTreeMap<Option<Client>, VecDeque<oneshot::Sender<Turn>>>,
-    /// Clients with calls that wait, each once.
+    /// Clients with waiting calls, each once.
     order: VecDeque<Option<Client>>,
 }
 
@@ -55,11 +56,11 @@ impl Waiting {
     }
 }
 
-/// The places, and who waits for them.
+/// The places, and the calls waiting for them.
 #[derive(Debug)]
 pub(crate) struct Turns(Mutex<Waiting>);
 
-/// A place, which goes to the next when dropped.
+/// A place, which is passed on when dropped.
 #[derive(Debug)]
 pub(crate) struct Turn(Option<Arc<Turns>>);
 
@@ -68,9 +69,9 @@ impl Turns {
         Arc::new(Self(Mutex::new(Waiting { free: places, ..Waiting::default() })))
     }
 
-    /// A place for the client of this task, when it is its turn.
+    /// Waits for a place for the client of this task.
     pub(crate) async fn take(self: &Arc<Self>) -> Turn {
-        let client = asker().client;
+        let client = caller().client;
         let turn = {
             let mut waiting = self.waiting();
             if waiting.free > 0 {
@@ -89,11 +90,11 @@ impl Turns {
         turn.await.unwrap_or(Turn(None))
     }
 
-    /// Does the first part of some work, up to where it first waits, in a place; the rest without.
+    /// Runs the first part of some work, up to its first wait, in a place; the rest without.
     ///
-    /// Tasks are otherwise run as their connections become readable, and whoever has ten times the connections gets ten
-    /// times as much. A place is held while the runtime looks at the other connections, so that what waits is known
-    /// here.
+    /// Otherwise tasks would run as their connections become readable, so a client with ten times
+    /// the connections would get ten times as much. A place is held while the runtime looks at the
+    /// other connections, so that waiting requests are known here.
     pub(crate) async fn begin<F: Future>(self: &Arc<Self>, work: F) -> F::Output {
         let mut turn = Some(self.take().await);
         tokio::task::yield_now().await;
@@ -122,7 +123,8 @@ impl Drop for Turn {
                 next
             };
             let Some(call) = next else { return };
-            // One that has gone gives it back: no recursion, which many of them would make deep.
+            // A waiter that is gone returns the place here; no recursion, which would be deep for
+            // many of them.
             match call.send(Turn(Some(turns.clone()))) {
                 Ok(()) => return,
                 Err(mut back) => drop(back.0.take()),
@@ -141,8 +143,8 @@ mod tests {
         Some(Client::Address(IpAddr::from([10, 0, 0, number])))
     }
 
-    fn asked_by(number: u8) -> Asker {
-        Asker { client: named(number), request: 0 }
+    fn asked_by(number: u8) -> Caller {
+        Caller { client: named(number), request: 0 }
     }
 
     #[test]
@@ -158,7 +160,7 @@ mod tests {
                     let (turns, served) = (turns.clone(), served.clone());
                     let call = async move {
                         let _held = turns.take().await;
-                        served.lock().unwrap().push(super::asker().client);
+                        served.lock().unwrap().push(super::caller().client);
                         tokio::task::yield_now().await;
                     };
                     calls.push(tokio::spawn(working_for(asked_by(number), call)));
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_answered_at_once_is_shared_by_clients_and_not_by_connections() {
+    fn requests_answered_immediately_are_shared_by_clients_and_not_by_connections() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let turns = Turns::new(2);
@@ -200,7 +202,7 @@ mod tests {
                                 *served
                                     .lock()
                                     .unwrap()
-                                    .entry(super::asker().client)
+                                    .entry(super::caller().client)
                                     .or_default() += 1;
                             };
                             turns.begin(answer).await;
@@ -238,14 +240,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_goes_while_waiting_leaves_no_place_taken() {
+    fn a_caller_that_leaves_while_waiting_holds_no_place() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let turns = Turns::new(1);
             let held = turns.take().await;
             let mut gone: Vec<_> = (0..10_000).map(|_| Box::pin(turns.take())).collect();
             assert!(gone.iter_mut().all(|call| call.as_mut().now_or_never().is_none()));
-            // Half of them go before their turn, half when it has come.
+            // Half of them leave before their turn, half after it has come.
             gone.truncate(5000);
             drop(held);
             drop(gone);

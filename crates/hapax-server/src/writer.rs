@@ -1,9 +1,9 @@
-//! One thread that hands all waiting writes to the repository, which makes them one commit.
+//! A thread that passes all waiting writes to the repository, which makes them one commit.
 //!
-//! Accepted writes are done in their order, each answered after its commit is on the disk. A full
-//! queue refuses at once, so memory stays bounded. When it stops, no more are accepted and the thread
-//! ends when the queue is empty. How commits are shared is the repository's business; the thread
-//! exists because a blocked thread for each waiting client would cost more. Does not know HTTP.
+//! Accepted writes are done in order, and each is answered after its commit is on disk. A full queue refuses
+//! immediately, so memory is bounded. When stopping, no more are accepted and the thread ends when the queue is
+//! empty. The repository groups commits itself; this thread exists because a blocked thread per waiting client
+//! would cost more. Does not know HTTP.
 
 use crate::error::{ApiError, Code};
 use hapax_store::{Action, Decision, Effect, Repository, StoreError};
@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Lists of actions that may wait.
+/// Maximum number of waiting jobs.
 const QUEUE: usize = 1024;
-/// Pages of one commit, beyond which no further job is added.
+/// Number of pages per commit, beyond which no job is added.
 const COMMIT: usize = 4096;
 
 type Answers = Result<Vec<Effect>, StoreError>;
@@ -30,7 +30,7 @@ pub struct Writer {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// An accepted job: the answers will come.
+/// An accepted job, which will be answered.
 #[derive(Debug)]
 pub struct Accepted(oneshot::Receiver<Answers>);
 
@@ -48,7 +48,7 @@ impl Accepted {
 }
 
 impl Writer {
-    /// Starts the thread. `changed` counts commits, for those who wait for events.
+    /// Starts the thread. `changed` counts commits, for waiting event streams.
     pub fn start(
         repository: Arc<Repository>,
         changed: watch::Sender<u64>,
@@ -60,7 +60,7 @@ impl Writer {
         Ok(Self { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Accepts a job if there is room, without waiting.
+    /// Accepts a job without waiting.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Writer {
         }
     }
 
-    /// Accepts a job when there is room: for a stream, which may wait.
+    /// Accepts a job, waiting for space in the queue; for streams.
     pub async fn accept_later(&self, actions: Vec<Action>) -> Result<Accepted, ApiError> {
         let (reply, answers) = oneshot::channel();
         let sent = self.sender()?.send(Job { actions, reply }).await;
@@ -116,7 +116,7 @@ fn work(repository: &Repository, mut jobs: mpsc::Receiver<Job>, changed: &watch:
     }
 }
 
-/// Whoever asked may have gone; the write is done all the same.
+/// The client may be gone; the write is done all the same.
 fn commit(repository: &Repository, jobs: Vec<Job>) {
     let (lists, replies): (Vec<_>, Vec<_>) =
         jobs.into_iter().map(|job| (job.actions, job.reply)).unzip();

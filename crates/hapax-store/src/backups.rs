@@ -1,10 +1,10 @@
-//! Named backups of a repository in one place, each an increment to the one before.
+//! Named backups of a repository in one place, each an increment to the previous one.
 //!
-//! A backup has its name when all of it was written and read again. It restores together with the ones it builds on, back
-//! to one that begins with nothing; a backup whose predecessor is missing is refused by name. What is restored is checked
-//! as a whole before it is a repository, and begins an epoch of its own.
+//! A backup gets its name when it was completely written and read back. It is restored together with the
+//! backups it builds on, back to a full one; a backup with a missing predecessor is refused by name. A restored
+//! repository is verified before it is used, and begins a new epoch.
 //!
-//! Does not delete backups: a chain can be deleted when a later one begins with nothing.
+//! Does not delete backups: a chain can be deleted once there is a later full backup.
 
 use crate::copies::receive;
 use crate::error::StoreError;
@@ -16,15 +16,15 @@ use std::fs;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// How the names of files end.
+/// File extension of backups.
 pub const SUFFIX: &str = ".hapax-backup";
 const LONGEST: usize = 100;
 
-/// Where backups are: a folder, or whatever keeps files under names.
+/// A place for backups: a folder, or any other storage of named files.
 pub trait Place {
     fn names(&self) -> io::Result<Vec<String>>;
     fn read(&self, name: &str) -> io::Result<Box<dyn Read>>;
-    /// A file that appears under its name when `fill` has written all of it.
+    /// Writes a file that appears under its name when `fill` has written all of it.
     fn write(
         &self,
         name: &str,
@@ -84,7 +84,7 @@ pub struct Backup {
 ///
 /// # Errors
 ///
-/// The place cannot be read. A file that is none of ours is passed over, whatever its name.
+/// The place is unreadable. Foreign files are ignored, whatever their names.
 pub fn list(place: &dyn Place) -> Result<Vec<Backup>, StoreError> {
     let mut found = Vec::new();
     for file in place.names().map_err(unreadable)? {
@@ -106,11 +106,13 @@ pub fn list(place: &dyn Place) -> Result<Vec<Backup>, StoreError> {
 /// Writes the increment after a position.
 pub type Copy<'c> = &'c mut dyn FnMut(Option<&Position>, &mut dyn Write) -> io::Result<()>;
 
-/// Makes a backup under a name that is free: `copy` writes the increment after the last one, or everything.
+/// Makes a backup under an unused name: `copy` writes the increment after the last backup, or
+/// everything.
 ///
 /// # Errors
 ///
-/// The name is bad or taken, `copy` fails, or what arrived is not what was sent. Then there is no such backup.
+/// The name is invalid or in use, `copy` fails, or the copy arrived changed. Then no backup is
+/// made.
 pub fn take(
     place: &dyn Place,
     name: &str,
@@ -134,11 +136,12 @@ pub fn take(
     })
 }
 
-/// Makes a repository of a backup, the last one unless it is named, in a folder that has none.
+/// Restores a backup, by default the last one, to a folder without a repository.
 ///
 /// # Errors
 ///
-/// There is no such backup, one that it builds on is missing, or what is restored is damaged. Then there is no repository.
+/// The backup or one of its predecessors is missing, or the result is damaged. Then no repository
+/// is made.
 pub fn restore(
     place: &dyn Place,
     name: Option<&str>,

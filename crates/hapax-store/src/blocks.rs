@@ -1,9 +1,9 @@
 //! Checks every block of the store's file: a read returns what was written, or an error.
 //!
-//! Each 4 KiB read is compared with a checksum in memory (a thousandth of the file). Checksums come from writes
-//! since the file was opened, before that from `pages.sums`, or, if that does not belong to the file, from reading
-//! the file once by its own checksums. `pages.sums` is a cache, written on close and safe to delete. Does not cover
-//! the file's first block, of which the used part is verified on opening.
+//! Compares each 4 KiB read with a checksum in memory (a thousandth of the file). Checksums come from writes
+//! since the file was opened; before that from `pages.sums` or, if that does not belong to the file, from
+//! reading the file once by its own checksums. `pages.sums` is a cache, written on close and safe to delete.
+//! Does not cover the file's first block, whose used part is verified on opening.
 //!
 //! ```text
 //!   pages.sums: HPXSUMS1, XXH3 of the file's header, 4 bytes for each block, XXH3 of all that
@@ -28,13 +28,13 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Bytes that were read at a place are believed.
+    /// Records the checksums of bytes that were read from verified pages.
     pub(crate) fn learn(&self, offset: u64, bytes: &[u8]) {
         self.forget(offset, bytes.len());
         self.each(offset, bytes, |known, sum, _| known.store(sum, Ordering::Release));
     }
 
-    /// Bytes are about to be written at a place.
+    /// Drops the checksums of bytes that are about to be overwritten.
     pub(crate) fn forget(&self, offset: u64, len: usize) {
         let (first, end) = (offset / BLOCK as u64, (offset + len as u64).div_ceil(BLOCK as u64));
         let sums = self.sums.read().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +50,8 @@ impl Blocks {
             .for_each(|sum| sum.store(UNKNOWN, Ordering::Release));
     }
 
-    /// The first block of these bytes, read at a place, that is not what was written there.
+    /// The first block of bytes read at `offset` that differs from what was written; `None` if all
+    /// are correct.
     pub(crate) fn wrong(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
         let mut wrong = None;
         self.each(offset, bytes, |known, sum, block| {
@@ -62,13 +63,13 @@ impl Blocks {
         wrong
     }
 
-    /// The file has this length from now on.
+    /// Drops the checksums beyond the file's new length.
     pub(crate) fn cut(&self, len: u64) {
         let mut sums = self.sums.write().unwrap_or_else(PoisonError::into_inner);
         sums.truncate(len.div_ceil(BLOCK as u64) as usize);
     }
 
-    /// Calls `with` for each whole block in the bytes.
+    /// Calls `with` for each complete block in the bytes.
     fn each(&self, offset: u64, bytes: &[u8], mut with: impl FnMut(&AtomicU32, u32, u64)) {
         let skip = (offset.next_multiple_of(BLOCK as u64) - offset) as usize;
         let first = offset.div_ceil(BLOCK as u64);
@@ -85,7 +86,8 @@ impl Blocks {
         sums.capacity() * size_of::<AtomicU32>()
     }
 
-    /// Takes the checksums of a file that was closed with this header, if they were kept.
+    /// Loads the saved checksums of a file that was closed with this header; `false` if there are
+    /// none.
     pub(crate) fn load(&self, disk: &dyn Disk, folder: &Path, header: &[u8; HEADER]) -> bool {
         let sums =
             disk::read(disk, &folder.join(FILE)).ok().and_then(|bytes| parse(&bytes, header));
@@ -94,7 +96,7 @@ impl Blocks {
         there
     }
 
-    /// Keeps them for the next time.
+    /// Saves the checksums for the next opening.
     pub(crate) fn save(
         &self,
         disk: &dyn Disk,
@@ -122,7 +124,7 @@ fn parse(bytes: &[u8], header: &[u8; HEADER]) -> Option<Vec<AtomicU32>> {
     ours.then(|| sums.iter().map(|&sum| AtomicU32::new(u32::from_le_bytes(sum))).collect())
 }
 
-/// Two blocks in each other's place are wrong, too.
+/// Includes the block's number, so that swapped blocks are detected, too.
 fn sum(block: u64, bytes: &[u8]) -> u32 {
     (xxh3_64_with_seed(bytes, block) as u32).max(1)
 }

@@ -1,7 +1,7 @@
-//! Looking around: pages by their address or a part of it, groups by number and by size.
+//! Browsing: pages by address or a part of it, groups by number and by size.
 //!
-//! What a person or a program pages through. Every answer is of one commit, and as long as its
-//! caller allows; only the largest groups are found by reading a row of every group.
+//! For people and programs that page through a repository. Every result is from one commit, and limited by the
+//! caller; only the search for the largest groups reads a row of every group.
 
 use crate::codec;
 use crate::error::{Fault, Outcome, StoreError, of_groups};
@@ -17,12 +17,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-/// How many groups have how many members.
+/// Sizes of the groups.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupSizes {
     /// The largest groups, largest first, ties by number.
     pub largest: Vec<GroupSummary>,
-    /// At place `i`, groups of at least `2^i` and fewer than `2^(i+1)` members.
+    /// Element `i`: number of groups with at least `2^i` and fewer than `2^(i+1)` members.
     pub by_doubling: Vec<u64>,
 }
 
@@ -31,23 +31,23 @@ pub struct GroupSizes {
 pub struct FoundPages {
     /// In order of address.
     pub pages: Vec<(PageId, String)>,
-    /// The last address that was compared; `None` when all of them were.
+    /// The last address that was compared; `None` if all were.
     pub searched_to: Option<String>,
 }
 
-/// A piece of a group's history.
+/// A part of a group's history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupHistory {
-    /// Changes that name the group, newest first.
+    /// Changes of the group, newest first.
     pub events: Vec<EventInfo>,
-    /// Whatever is older lies before this number; `None` when all of it was looked at.
+    /// Older changes have smaller numbers than this; `None` if all changes were examined.
     pub before: Option<u64>,
 }
 
 impl Repository {
-    /// The last `limit` changes before a number that name a group, merges and splits included,
-    /// newest first. At most `look` changes are looked at, of whatever group: there may be more
-    /// although few or none were found.
+    /// The last `limit` changes of a group before a number, including merges and splits, newest
+    /// first. Examines at most `look` changes of any group, so there may be more although few or
+    /// none were found.
     pub fn group_history(
         &self,
         group: GroupId,
@@ -55,7 +55,7 @@ impl Repository {
         limit: usize,
         look: usize,
     ) -> Result<GroupHistory, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let mut found = GroupHistory { events: Vec::new(), before: None };
             let end = before.unwrap_or(u64::MAX);
             for (looked, row) in view.tables.events.range(..end)?.rev().enumerate() {
@@ -75,23 +75,24 @@ impl Repository {
         })
     }
 
-    /// The addresses of pages, `None` for a number that is no page's.
+    /// The addresses of pages; `None` for an unknown number.
     pub fn addresses(&self, pages: &[PageId]) -> Result<Vec<Option<String>>, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let names = &view.tables.names;
             let of = |page: &PageId| Ok(names.get(page.0)?.map(|row| row.value().to_owned()));
             pages.iter().map(of).collect()
         })
     }
 
-    /// The first `limit` pages in order of address: those that begin with `prefix`, after `after`.
+    /// The first `limit` pages whose address begins with `prefix`, in order of address, after
+    /// `after`.
     pub fn pages_from(
         &self,
         prefix: &str,
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(PageId, String)>, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let urls = &view.tables.urls;
             let start = match after {
                 Some(after) if after >= prefix => Bound::Excluded(after),
@@ -109,9 +110,9 @@ impl Repository {
         })
     }
 
-    /// Up to `limit` pages whose address contains `part`, whatever the case of ASCII letters, in
-    /// order of address after `after`. At most `look` addresses are compared: there may be more
-    /// although few or none were found.
+    /// Up to `limit` pages whose address contains `part`, ignoring ASCII case, in order of address,
+    /// after `after`. Compares at most `look` addresses, so there may be more although few or none
+    /// were found.
     pub fn pages_containing(
         &self,
         part: &str,
@@ -120,7 +121,7 @@ impl Repository {
         look: usize,
     ) -> Result<FoundPages, StoreError> {
         let part = part.to_ascii_lowercase();
-        self.ask(|view| {
+        self.query(|view| {
             let start = after.map_or(Bound::Unbounded, Bound::Excluded);
             let mut found = FoundPages { pages: Vec::new(), searched_to: None };
             let (mut lower, mut last) = (String::new(), String::new());
@@ -145,13 +146,13 @@ impl Repository {
         })
     }
 
-    /// The group a page is in, also through redirects.
+    /// The group of a page, also through redirects.
     pub fn group_of(&self, page: PageId) -> Result<Option<GroupId>, StoreError> {
-        self.ask(|view| Ok(view.groups().place(page).map_err(of_groups)?.map(|(group, _)| group)))
+        self.query(|view| Ok(view.groups().place(page).map_err(of_groups)?.map(|(group, _)| group)))
     }
 
     pub fn group_numbered(&self, group: GroupId) -> Result<Option<GroupSummary>, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let Some(record) = view.groups().state().group(group)? else { return Ok(None) };
             summary(view, group, record).map(Some)
         })
@@ -159,7 +160,7 @@ impl Repository {
 
     /// The largest groups and the sizes of all. Reads a row of every group.
     pub fn group_sizes(&self, limit: usize) -> Result<GroupSizes, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let mut by_doubling = Vec::new();
             let mut largest = BTreeSet::new();
             for row in view.tables.groups.iter()? {
@@ -184,15 +185,15 @@ impl Repository {
         })
     }
 
-    /// The first `limit` pages of a group after a page and how they stand, in order of their numbers,
-    /// those that redirect into it included. `None` for a number that is no group's.
+    /// The first `limit` pages of a group after a page, with their status, in order of number,
+    /// including those that redirect into it. `None` for an unknown group.
     pub fn members(
         &self,
         group: GroupId,
         after: Option<PageId>,
         limit: usize,
     ) -> Result<Option<Vec<(PageInfo, Decision)>>, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let groups = view.groups();
             if groups.state().group(group)?.is_none() {
                 return Ok(None);

@@ -1,20 +1,19 @@
-//! The log of changes: which rows each commit touched, so that a later copy takes only those.
+//! The change log: which rows each commit touched, so that a later copy includes only those.
 //!
-//! A row for each commit, from the commit it follows: of every table the keys, sorted, as differences in a variable
-//! number of bytes. It begins with the first copy that is made, and ends, oldest first, where it would take more than
-//! [`MOST`] bytes. A gap, such as an older version leaves that writes without a log, is found, not skipped.
-//!
-//! Does not hold values: a copy reads them as of its own commit.
+//! One row per commit, keyed by the commit: the sorted keys of every table, as differences in a variable number
+//! of bytes. The log begins with the first copy, and drops its oldest entries when it exceeds [`MOST`] bytes. A
+//! gap, as left by older versions that write without a log, is detected. Does not hold values: a copy reads
+//! them as of its own commit.
 
 use crate::error::{Fault, Outcome};
 use crate::increment::Part;
 use crate::lineage::LOCAL;
 use redb::{ReadTransaction, ReadableTable, TableDefinition, TableError, WriteTransaction};
 
-/// The last commit of the entry; its first 8 bytes are the commit before it.
+/// Keyed by the last commit of the entry; its first 8 bytes are the previous commit.
 pub(crate) const CHANGES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("changes");
 const BYTES: &str = "log bytes";
-/// Bytes of the log, enough for some 10 million changed pages.
+/// Maximum size of the log in bytes, enough for some 10 million changed pages.
 const MOST: u64 = 256 << 20;
 
 /// Keys that were touched, by table.
@@ -22,13 +21,13 @@ const MOST: u64 = 256 << 20;
 pub(crate) struct Changed([Vec<u64>; Part::KEYED.len()]);
 
 impl Changed {
-    pub(crate) fn note(&mut self, part: Part, key: u64) {
+    pub(crate) fn add(&mut self, part: Part, key: u64) {
         if let Some(keys) = self.0.get_mut(part as usize) {
             keys.push(key);
         }
     }
 
-    /// The keys of each table, once each and in order.
+    /// The distinct keys of each table, ascending.
     pub(crate) fn sorted(mut self) -> impl Iterator<Item = (Part, Vec<u64>)> {
         for keys in &mut self.0 {
             keys.sort_unstable();
@@ -63,7 +62,7 @@ impl Changed {
     }
 }
 
-/// Seven bits a byte, the highest says that more follow.
+/// Seven bits per byte; the highest bit says that more follow.
 fn put(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -92,7 +91,7 @@ pub(crate) fn is_on(reading: &ReadTransaction) -> Outcome<bool> {
     }
 }
 
-/// Begins an empty log: what changes after this commit is in it.
+/// Starts an empty log of the changes after this commit.
 pub(crate) fn begin(writing: &WriteTransaction) -> Outcome<()> {
     writing.delete_table(CHANGES)?;
     writing.open_table(CHANGES)?;
@@ -100,7 +99,7 @@ pub(crate) fn begin(writing: &WriteTransaction) -> Outcome<()> {
     Ok(())
 }
 
-/// Adds what changed after commit `from` up to commit `to`.
+/// Appends the changes after commit `from` up to commit `to`.
 pub(crate) fn append(
     writing: &WriteTransaction,
     from: u64,
@@ -123,7 +122,8 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// What changed after a commit up to the present one; `None` if the log does not reach back so far, or has a gap.
+/// The changes after a commit up to the current one; `None` if the log does not reach back so far
+/// or has a gap.
 pub(crate) fn since(
     reading: &ReadTransaction,
     commit: u64,
@@ -143,7 +143,7 @@ pub(crate) fn since(
         let damaged = || Fault::Damaged(format!("the log of commit {} cannot be read", to.value()));
         let (from, keys) = bytes.value().split_first_chunk().ok_or_else(damaged)?;
         let from = u64::from_le_bytes(*from);
-        // An entry of several commits may begin before the one asked for.
+        // An entry of several commits may begin before the requested one.
         if reached.map_or(from > commit, |reached| from != reached) {
             return Ok(None);
         }
@@ -158,12 +158,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_back_sorted_and_once() {
+    fn keys_are_read_back_sorted_and_once() {
         let mut changed = Changed::default();
         for key in [5, u64::MAX, 0, 5, 300] {
-            changed.note(Part::Members, key);
+            changed.add(Part::Members, key);
         }
-        changed.note(Part::Pages, 7);
+        changed.add(Part::Pages, 7);
         let bytes = changed.encode(3);
         let mut read = Changed::default();
         read.decode(&bytes[8..]).unwrap();

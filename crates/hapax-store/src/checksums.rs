@@ -1,11 +1,12 @@
-//! The checksums of a store's file, before the store below believes it.
+//! Verifies the checksums of a store's file before redb relies on it.
 //!
-//! redb writes a checksum of every page into the page above it, and looks at it only after a crash. It trusts its
-//! own tables, which pages are free among them, and panics when that is wrong, once more while it unwinds, which
-//! ends the process. So those tables, small ones, are verified here whenever a file is opened; all others when it
-//! is not known that nothing has changed (see [`crate::blocks`]). [`Image::rows`] reads what is left.
+//! redb writes a checksum of every page into its parent page, but checks it only after a crash. It trusts its
+//! own tables, such as the list of free pages, and panics if they are wrong, again while unwinding, which
+//! aborts the process. So its own tables, which are small, are verified here on every opening; all others
+//! unless it is known that nothing has changed (see [`crate::blocks`]). [`Image::rows`] reads what is left of a
+//! damaged file.
 //!
-//! Says nothing of other versions. Source: redb 4.4, `docs/design.md`, "File format", version 3.
+//! Supports this version of redb's format only. Source: redb 4.4, `docs/design.md`, "File format", version 3.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,25 +15,25 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_128;
 
 const MAGIC: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
-/// Two commits, of which one counts, and what is said about the file as a whole.
+/// Two commit slots, of which one is current, and data about the file as a whole.
 pub(crate) const HEADER: usize = 320;
-/// In the byte behind the magic number: which slot is valid, and whether the file was not closed.
+/// Flags after the magic number: which slot is current, and whether the file was not closed.
 const SECOND_SLOT: u8 = 1;
 const NOT_CLOSED: u8 = 2;
 const SLOTS: usize = 64;
 const SLOT: usize = 128;
 const VERSION: u8 = 3;
-/// In a slot: whether there is a tree of tables, and its root, with checksum and length.
+/// In a slot: whether there is a tree of tables, and its root with checksum and length.
 const CONTENT: (usize, usize) = (1, 8);
 const OWN: (usize, usize) = (2, 40);
-/// In a slot: the number of its commit.
+/// In a slot: the commit number.
 const COMMIT: usize = 104;
 const ROOT: usize = 32;
 const LEAF: u8 = 1;
 const BRANCH: u8 = 2;
-/// A table of one value for a key.
+/// A table with one value per key.
 const NORMAL: u8 = 3;
-/// Tables are found by a table of theirs.
+/// The table that lists all tables.
 const LIST: Widths = Widths { key: None, value: None };
 
 /// Where a repository counts its commits.
@@ -41,40 +42,40 @@ const COMMITS: &[u8] = b"commits";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tables {
-    /// The store's own.
+    /// redb's own tables.
     Own,
-    /// What was put into it, which takes as long as reading it.
+    /// The repository's tables; verifying them takes as long as reading them.
     Content,
 }
 
-/// Reads so many bytes at a place of the file.
+/// Reads bytes at an offset of the file.
 pub(crate) type Read<'r> = &'r dyn Fn(u64, &mut [u8]) -> io::Result<()>;
 
-/// One row of a table, as bytes.
+/// A row of a table, as bytes.
 pub(crate) struct Row<'p> {
     pub(crate) key: &'p [u8],
     pub(crate) value: &'p [u8],
-    /// It is on a page whose checksum is right.
+    /// Whether its page has a correct checksum.
     pub(crate) sound: bool,
 }
 
 pub(crate) struct Commit {
     tables: Vec<Table>,
-    /// Pages of their list that are damaged or not there.
+    /// Number of damaged or missing pages of its list of tables.
     bad_pages: u64,
 }
 
 /// How much of a table could be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent {
-    /// Rows it should have; `None` if even that is lost.
+    /// Number of rows it should have; `None` if that is lost.
     pub(crate) rows: Option<u64>,
-    /// Pages that are damaged or not there.
+    /// Number of damaged or missing pages.
     pub(crate) bad_pages: u64,
 }
 
-/// Makes the header of a closed file that of one that was not closed and has no tables of its own: redb
-/// then makes them anew, from the others.
+/// Changes the header of a closed file to that of an unclosed one without redb's own tables, so
+/// that redb rebuilds them from the others.
 pub(crate) fn drop_own_tables(header: &mut [u8; HEADER]) {
     let at = slot(header[MAGIC.len()]);
     header[MAGIC.len()] |= NOT_CLOSED;
@@ -85,26 +86,26 @@ pub(crate) fn drop_own_tables(header: &mut [u8; HEADER]) {
     slot[SLOT - 16..].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Where the commit is that counts.
+/// Offset of the current commit slot.
 fn slot(state: u8) -> usize {
     SLOTS + if state & SECOND_SLOT == 0 { 0 } else { SLOT }
 }
 
-/// A file of the store, read past the store.
+/// A file of the store, read without redb.
 pub(crate) struct Image<'r> {
     read: Read<'r>,
     len: u64,
     pub(crate) header: [u8; HEADER],
 }
 
-/// Where a tree begins, with the checksum of that page.
+/// The root page of a tree, with its checksum.
 #[derive(Clone, Copy)]
 struct Root {
     page: u64,
     checksum: u128,
 }
 
-/// Lengths of keys and values, where all have the same.
+/// Lengths of keys and values, if they are fixed.
 #[derive(Clone, Copy)]
 struct Widths {
     key: Option<usize>,
@@ -112,7 +113,7 @@ struct Widths {
 }
 
 impl<'r> Image<'r> {
-    /// `None` for a file that is none of the store's, or of another version of it.
+    /// `None` for a file of another format or version.
     pub(crate) fn open(read: Read<'r>, len: u64) -> io::Result<Option<Self>> {
         let mut header = [0; HEADER];
         if len < HEADER as u64 {
@@ -128,7 +129,7 @@ impl<'r> Image<'r> {
         self.header[MAGIC.len()] & NOT_CLOSED == 0
     }
 
-    /// What is wrong: a word for each table whose pages are not as they were written.
+    /// The names of tables with damaged pages.
     pub(crate) fn damage(&self, tables: Tables) -> io::Result<Vec<String>> {
         if self.is_closed() && !self.is_last_commit() {
             return Ok(vec!["its header".into()]);
@@ -148,8 +149,8 @@ impl<'r> Image<'r> {
         Ok(damaged)
     }
 
-    /// The commits that are left, latest first: the last one, the one before, and, if those are damaged, older ones
-    /// whose pages were not used again.
+    /// The readable commits, latest first: the last one, the previous one and, if these are
+    /// damaged, older ones whose pages were not reused.
     pub(crate) fn commits(&self) -> io::Result<Vec<Commit>> {
         let mut slots = [self.slot_at(SLOTS), self.slot_at(SLOTS + SLOT)];
         slots.sort_by_key(|slot| std::cmp::Reverse((is_sound(slot), commit_of(slot))));
@@ -173,8 +174,8 @@ impl<'r> Image<'r> {
         Ok(commits)
     }
 
-    /// Shows the rows of a table that can be read: of the first of these commits, then, as long as pages are damaged,
-    /// of the next.
+    /// Passes the readable rows of a table to `see`: those of the first commit and, while pages are
+    /// damaged, of the next.
     pub(crate) fn rows(
         &self,
         commits: &[Commit],
@@ -198,7 +199,7 @@ impl<'r> Image<'r> {
         Ok(extent)
     }
 
-    /// The number that a list of tables has for its commit, if it is that of a repository.
+    /// The commit count in a list of tables, if they are those of a repository.
     fn commits_of(&self, list: &[Table]) -> io::Result<Option<u64>> {
         let table = list.iter().find(|table| table.name == COUNTERS);
         let Some(&Table { root: Some(root), widths, .. }) = table else { return Ok(None) };
@@ -219,13 +220,14 @@ impl<'r> Image<'r> {
         self.slot_at(slot(self.header[MAGIC.len()]))
     }
 
-    /// Nothing else protects the bit that says which commit counts: after a flip, the one before would.
+    /// Checks the flag of the current slot, which has no checksum: if it flipped, the previous
+    /// commit would be current.
     fn is_last_commit(&self) -> bool {
         let other = self.slot_at(slot(self.header[MAGIC.len()] ^ SECOND_SLOT));
         is_sound(self.slot()) && (!is_sound(other) || commit_of(other) <= commit_of(self.slot()))
     }
 
-    /// The tables of a commit, and how many pages of their list are bad.
+    /// The tables of a commit, and the number of damaged pages of their list.
     fn list(&self, slot: &[u8], tables: Tables) -> io::Result<(Vec<Table>, u64)> {
         let (there, at) = match tables {
             Tables::Content => CONTENT,
@@ -243,8 +245,8 @@ impl<'r> Image<'r> {
         Ok((found, bad + u64::from(bad == 0 && unknown > 0)))
     }
 
-    /// Shows the rows in the leaves of a tree. How many pages of it are bad: damaged, or not there. Below a
-    /// damaged page only what is proven by its checksum is followed.
+    /// Passes the rows in the leaves of a tree to `see`, and returns the number of damaged or
+    /// missing pages. Below a damaged page, follows only pages with a correct checksum.
     fn tree(&self, root: Root, widths: Widths, see: &mut dyn FnMut(&Row<'_>)) -> io::Result<u64> {
         let (mut left, mut bad) = (vec![(root, true)], 0);
         let mut visited = BTreeSet::new();
@@ -274,7 +276,7 @@ impl<'r> Image<'r> {
         word(&self.header, at).unwrap_or(0)
     }
 
-    /// A page by its number: 20 bits of place, 20 of region, and 5 on top for its size.
+    /// A page by its number: 20 bits of index, 20 of region, and 5 high bits of size.
     fn page(&self, number: u64) -> io::Result<Option<Vec<u8>>> {
         let [size, header_pages, data_pages] = [12, 16, 20].map(|at| u64::from(self.word(at)));
         let order = number >> 59;
@@ -291,7 +293,7 @@ impl<'r> Image<'r> {
     }
 }
 
-/// What a page says, and where that ends.
+/// The contents of a page, and their end.
 struct Node {
     children: Vec<Root>,
     rows: Vec<(Range<usize>, Range<usize>)>,
@@ -358,8 +360,8 @@ struct Table {
 }
 
 impl Table {
-    /// A definition: kind, length, root, and the widths of keys and values, each behind a byte that
-    /// says whether there is one.
+    /// Parses a definition: kind, length, root, and the widths of keys and values, each after a
+    /// byte that says whether there is one.
     fn read(row: &Row<'_>) -> Option<Self> {
         let definition = row.value;
         if *definition.first()? != NORMAL {
@@ -390,7 +392,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// A list of tables, on a page of which nothing is known. What it says is proven by the checksums of its tables.
+/// A list of tables on a page without verification. The checksums of its tables prove its contents.
 fn read_list(page: &[u8]) -> Option<Vec<Table>> {
     let node = Node::read(page, LIST)?;
     let row = |(key, value): &(Range<usize>, Range<usize>)| {
@@ -400,7 +402,7 @@ fn read_list(page: &[u8]) -> Option<Vec<Table>> {
     node.rows.iter().map(row).collect()
 }
 
-/// Is a commit's slot as it was written?
+/// Whether a commit slot is intact.
 fn is_sound(slot: &[u8]) -> bool {
     let (said, checksum) = slot.split_at(SLOT - 16);
     xxh3_128(said).to_le_bytes() == checksum

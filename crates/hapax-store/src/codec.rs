@@ -1,7 +1,7 @@
-//! Records as bytes. Everything is little-endian; `docs/internals/store.md` has the layouts.
+//! Encodes records as bytes, little-endian; `docs/internals/store.md` specifies the layouts.
 //!
-//! A page record carries a checksum of its own, because the store reads a row without checking
-//! the file's. Bytes that are no record are [`Fault::Damaged`], never a panic.
+//! A page record has its own checksum, because redb reads rows without checking the file's. Invalid bytes are
+//! [`Fault::Damaged`], never a panic.
 
 use crate::error::{Fault, Outcome};
 use crate::frames::Own;
@@ -12,8 +12,8 @@ use hapax::group::ScopeKey;
 use hapax::group::live::{Bare, Change, Check, GroupId, GroupRecord, PageId, PageRecord};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Format 1 had neither `first_seen` nor `recorded`; what a page has more in format 3 is the sketch under
-/// the repository's key, and in formats 4 and 5, which are else 2 and 3, what it says beyond the frame of its host.
+/// Format 1 had neither `first_seen` nor `recorded`. Format 3 adds the sketch under the
+/// repository's key; formats 4 and 5 are 2 and 3 plus the page's own text.
 const PLAIN_FORMAT: u8 = 2;
 const KEYED_FORMAT: u8 = 3;
 const OWN_FORMAT: u8 = 2;
@@ -27,7 +27,7 @@ const NAMED: u8 = 32;
 const HAS_CANONICAL: u8 = 64;
 const HAS_FIRST_SEEN: u8 = 128;
 
-/// Reads fields off the front.
+/// Reads fields from the front.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -87,7 +87,7 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
     out.extend(page.changed.unwrap_or(0).to_le_bytes());
     out.extend(page.scope.0.to_le_bytes());
     out.extend(page.first_seen.unwrap_or(0).to_le_bytes());
-    // Places are counted from 1.
+    // Numbers are from 1.
     out.extend(page.recorded.unwrap_or(0).to_le_bytes());
     if let Some(comparable) = &page.comparable {
         out.extend(comparable.fingerprint.to_bits().to_le_bytes());
@@ -118,7 +118,7 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     let (fetched, changed) = (fields.u64()?, fields.u64()?);
     let scope = ScopeKey(fields.u64()?);
     let (first_seen, recorded) = match format {
-        // Numbers of pages were given out in the order of arrival.
+        // Page numbers were assigned in order of arrival.
         1 => (has(HAS_CHANGED).then_some(changed), has(HAS_CONTENT).then(|| u64::from(id.0) + 1)),
         _ => {
             let (first_seen, recorded) = (fields.u64()?, fields.u64()?);
@@ -166,7 +166,7 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     })
 }
 
-/// The bytes of a place: kind, group or target, term, and where a cycle goes on.
+/// An encoded place: kind, group or target, term, and the continuation of a cycle.
 pub(crate) type PlaceBytes = [u8; 11];
 
 pub(crate) fn write_place(record: PageRecord) -> PlaceBytes {
@@ -233,19 +233,19 @@ pub(crate) fn read_group(bytes: &GroupBytes) -> Option<GroupRecord> {
     })
 }
 
-/// The bytes of a change: kind, up to three numbers, and its time.
+/// An encoded change: kind, up to three numbers, and its time.
 pub(crate) type ChangeBytes = [u8; 21];
 /// Format 1 of the file had no times.
 pub(crate) type UntimedBytes = [u8; 13];
 
-/// A change of format 1; its time is not known.
+/// A change of format 1, with unknown time.
 pub(crate) fn timed(untimed: &UntimedBytes) -> ChangeBytes {
     let mut bytes = [0; 21];
     bytes[..13].copy_from_slice(untimed);
     bytes
 }
 
-/// `at` is in seconds since 1970, 0 for unknown.
+/// `at` is in seconds since 1970, 0 if unknown.
 pub(crate) fn write_change(change: Change, at: u64) -> ChangeBytes {
     let (kind, a, b, c) = match change {
         Change::Joined { page, group } => (0, page.0, group.0, 0),
@@ -267,7 +267,7 @@ pub(crate) fn write_change(change: Change, at: u64) -> ChangeBytes {
     bytes
 }
 
-/// The change and its time, unless that is not known.
+/// The change and its time; `None` if the time is unknown.
 pub(crate) fn read_change(sequence: u64, bytes: &ChangeBytes) -> Outcome<(Change, Option<u64>)> {
     let mut fields = Reader(bytes);
     let parsed = (|| {

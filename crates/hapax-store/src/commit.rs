@@ -1,13 +1,13 @@
-//! Who is in which commit.
+//! Group commit.
 //!
-//! There is no writer thread. Whoever comes while nobody writes takes everything that waits and
-//! writes it as one commit; the others sleep until theirs is done. So under load a commit, and
-//! its sync, is shared by all that came during the one before.
+//! There is no writer thread. A caller that arrives while nobody writes takes all waiting jobs and writes them
+//! as one commit; other callers sleep until their job is done. Under load, a commit and its sync are shared by
+//! all callers that arrived during the previous one.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Jobs `J` that wait, and results `R` that wait to be fetched.
+/// Waiting jobs `J`, and results `R` waiting for their callers.
 pub(crate) struct Queue<J, R> {
     line: Mutex<Line<J, R>>,
     moved: Condvar,
@@ -27,12 +27,12 @@ impl<J, R> Queue<J, R> {
     }
 
     fn line(&self) -> MutexGuard<'_, Line<J, R>> {
-        // Nothing under this lock can panic half-way.
+        // No code panics under this lock.
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The result of a job. `run` gives one result for each job, in order; should it panic, the
-    /// others in its commit get `lost`.
+    /// Returns the result of a job. `run` returns one result per job, in order; if it panics, the
+    /// other callers of the commit get `lost`.
     pub(crate) fn submit(&self, job: J, run: impl FnOnce(Vec<J>) -> Vec<R>, lost: fn() -> R) -> R {
         let mut line = self.line();
         let ticket = line.next;
@@ -58,7 +58,7 @@ impl<J, R> Queue<J, R> {
     }
 }
 
-/// Gives everybody a result when it ends, however it ends.
+/// Gives every caller of the commit a result, even after a panic.
 struct Round<'a, J, R> {
     queue: &'a Queue<J, R>,
     tickets: Vec<u64>,

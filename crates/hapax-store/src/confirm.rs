@@ -1,11 +1,11 @@
-//! Near matches confirmed under the repository's key.
+//! Confirms near matches under the repository's key.
 //!
-//! Fingerprint and sketch are public, so a page can be made that has another one's. Every page that
-//! was recorded with its text also has a sketch under the repository's random key, and two such pages
-//! are near-duplicates only if these sketches bear it out, too. What a page without one needs is
-//! [`Confirm`]. Equal texts need no confirmation.
+//! Fingerprints and sketches are public, so a page can be forged to have those of another. Every page recorded
+//! with its text also has a sketch under the repository's random key, and two such pages are near-duplicates
+//! only if these sketches agree, too. [`Confirm`] decides about pages without one. Equal texts need no
+//! confirmation.
 //!
-//! The estimate under the key is shown to nobody: whoever saw it could improve a forgery step by step.
+//! The keyed estimate is never shown, because it would help to improve a forgery step by step.
 
 use crate::error::{Fault, Outcome};
 use hapax::fingerprint::{Key, Sketch};
@@ -14,15 +14,15 @@ use redb::TableDefinition;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a near match needs if one of the pages was recorded without its text, so that there is no
-/// sketch under the repository's key.
+/// How to treat a near match if one page was recorded without its text, so that it has no sketch
+/// under the repository's key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Confirm {
-    /// Pages of different domains are no near-duplicates then.
+    /// Pages of different domains do not match.
     #[default]
     Keyed,
-    /// Their public signatures are enough. They can be forged: for pages that nobody gains by
-    /// removing.
+    /// Public signatures suffice. They can be forged, so this is for pages that nobody would gain
+    /// by removing.
     Public,
 }
 
@@ -34,8 +34,8 @@ impl Confirm {
         }
     }
 
-    /// What the public signatures say, unless the sketches under the key contradict. `one_domain` is
-    /// asked only where a sketch is missing.
+    /// The result of the public signatures, unless the keyed sketches refute it. Calls `one_domain`
+    /// only if a keyed sketch is missing.
     pub(crate) fn confirmed(
         self,
         policy: &Policy,
@@ -60,7 +60,7 @@ impl fmt::Display for Confirm {
     }
 }
 
-/// Why a text does not say how matches are confirmed.
+/// The text is not a value of `Confirm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("matches are confirmed `keyed` or `public`")]
 pub struct ParseConfirmError;
@@ -76,7 +76,7 @@ impl FromStr for Confirm {
     }
 }
 
-/// A table of its own, which nothing but [`read`] and copies of the whole repository look at.
+/// A separate table, read only by [`read`] and by copies of the whole repository.
 pub(crate) const SECRET: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("secret");
 
 const KEY: &str = "key";
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use hapax::fingerprint::sketch::BYTES;
 
-    /// Sketches that differ in so many of 1024 bins.
+    /// Sketches that differ in this many of 1024 bins.
     fn sketch(differing: usize) -> Sketch {
         let mut bytes = [0; BYTES];
         for bit in 0..differing {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_near_stays_what_it_is() {
+    fn matches_that_are_not_near_do_not_change() {
         let (one, other) = (sketch(0), sketch(500));
         for matching in [Matching::Exact, Matching::No] {
             let said = asked(Confirm::Keyed, matching, [Some(&one), Some(&other)], false);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn its_names_are_read_again() {
+    fn its_names_are_parsed() {
         for confirm in [Confirm::Keyed, Confirm::Public] {
             assert_eq!(confirm.to_string().parse(), Ok(confirm));
         }

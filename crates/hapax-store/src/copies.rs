@@ -1,8 +1,9 @@
-//! Copies of a repository: made while it is in use, and made of increments.
+//! Copies of a repository, made while it is in use or from increments.
 //!
-//! A copy is of one commit, and complete when its file has its name; its index is rebuilt when it is opened. What is
-//! copied is verified as it is read, so a damaged repository is not copied. What comes as increments is checked as a
-//! whole before it gets its name. A copy that takes writes has an epoch of its own, so that nobody takes it for the other.
+//! A copy is of one commit, and complete when its file has its name; its index is rebuilt on opening. Data is
+//! verified while it is copied, so a damaged repository is not copied. A copy from increments is verified
+//! before it gets its name. A copy that takes writes gets its own epoch, so that it is not mistaken for the
+//! original.
 
 use crate::changes;
 use crate::disk::{self, Disk, RealDisk};
@@ -22,16 +23,16 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A folder in which a copy from elsewhere is checked.
+/// A folder in which a received copy is verified.
 const INCOMING: &str = "incoming.new";
 
 impl Repository {
-    /// Copies the repository as of the last commit to another folder, while it is in use. The
-    /// copy is complete when its file has its name; its index is rebuilt when it is opened.
+    /// Copies the repository as of the last commit to another folder, while it is in use. The copy
+    /// is complete when its file has its name; its index is rebuilt on opening.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Exists`] when a repository is there, or a disk refuses.
+    /// [`StoreError::Exists`] if the folder has a repository, or a disk error.
     pub fn snapshot(&self, folder: &Path) -> Result<(), StoreError> {
         let file = folder.join(tables::FILE);
         if file.exists() {
@@ -86,7 +87,7 @@ fn copy(view: &View, to: &Database) -> Outcome<()> {
     Ok(writing.commit()?)
 }
 
-/// A file whose rows were changed past the log: it has no history that copies could follow.
+/// For a file whose rows were changed without the log: drops the history that copies could follow.
 pub(crate) fn begin_anew(db: &Database) -> Outcome<()> {
     let writing = db.begin_write()?;
     writing.delete_table(changes::CHANGES)?;
@@ -95,13 +96,13 @@ pub(crate) fn begin_anew(db: &Database) -> Outcome<()> {
     Ok(writing.commit()?)
 }
 
-/// Makes a repository of increments, of which the first begins with nothing, in a folder that has none. As the primary it
-/// begins an epoch.
+/// Makes a repository from increments, the first of which must be complete, in a folder without
+/// one. A primary begins a new epoch.
 ///
 /// # Errors
 ///
-/// [`StoreError::Exists`]; one of them is cut, damaged or does not continue the one before, or what they make is not
-/// sound. Then there is no repository.
+/// [`StoreError::Exists`], or an increment is truncated, damaged or does not continue the previous
+/// one, or the result is invalid. Then no repository is made.
 pub fn receive(
     folder: &Path,
     increments: &mut dyn Iterator<Item = io::Result<Box<dyn Read + '_>>>,
@@ -119,7 +120,7 @@ pub fn receive(
             let what = found.details.join("; ");
             return Err(StoreError::Damaged { file: whole, what });
         }
-        // Texts first: the folder is a repository when it has the other file.
+        // Texts first: the other file makes the folder a repository.
         for name in [texts::FILE, tables::FILE] {
             let named = disk::rename(&RealDisk, &incoming.join(name), &folder.join(name));
             named.map_err(|source| StoreError::Disk { file: file.clone(), source })?;
@@ -137,7 +138,7 @@ fn assemble(
 ) -> Result<(), StoreError> {
     let file = folder.join(tables::FILE);
     let refused = |source| StoreError::Disk { file: file.clone(), source };
-    // What an interrupted copy left.
+    // Left behind by an interrupted copy.
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(refused(error)),
         _ => {}

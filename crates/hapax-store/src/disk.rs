@@ -1,7 +1,7 @@
-//! All access to the files of a repository: the store's file piece by piece, the index file as a whole.
+//! All file access of a repository: the store's file in pieces, the index file as a whole.
 //!
-//! A [`Disk`] is asked before every access and may refuse it or cut a write short, as a real disk would; tests use
-//! that. [`RealDisk`] refuses nothing. Does not interpret the files.
+//! A [`Disk`] is asked before every access and may refuse it or cut a write short, like a failing disk; tests
+//! use this. [`RealDisk`] allows everything. Does not interpret the files.
 
 use crate::blocks::{BLOCK, Blocks};
 use crate::checksums::{HEADER, Image, Tables};
@@ -17,40 +17,40 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes that are read at once to compare them with what was written.
+/// Bytes per read when scrubbing.
 const SCRUBBED: usize = 1 << 20;
-/// Times that a block is read before it is called damaged.
+/// Number of reads before a block is considered damaged.
 const READS: usize = 3;
 
-/// What is about to happen to a file.
+/// An access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Read,
-    /// So many bytes are written.
+    /// Write this many bytes.
     Write(usize),
-    /// The file gets this length.
+    /// Change the file's length.
     Resize(u64),
-    /// What was written must reach the disk.
+    /// Sync earlier writes to the disk.
     Sync,
-    /// The file gets its final name.
+    /// Rename the file to its final name.
     Rename,
 }
 
-/// What the disk makes of it.
+/// The disk's answer.
 #[derive(Debug)]
 pub enum Permit {
     Go,
     Refuse(io::Error),
-    /// Of a write, only the first bytes are done; of anything else, nothing.
+    /// Of a write, only the first bytes are done; other accesses are not done.
     Short(usize, io::Error),
 }
 
-/// Asked before every access.
+/// Decides about every access.
 pub trait Disk: Debug + Send + Sync {
     fn permit(&self, file: &Path, access: Access) -> Permit;
 }
 
-/// Every access is the operating system's affair.
+/// Allows everything; errors come from the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 
@@ -72,7 +72,7 @@ pub(crate) fn read(disk: &dyn Disk, file: &Path) -> io::Result<Vec<u8>> {
     fs::read(file)
 }
 
-/// A file that appears by rename once all of it is on the disk.
+/// Writes a file that appears by renaming once it is completely on disk.
 pub(crate) fn replace(disk: &dyn Disk, file: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let mut new = file.as_os_str().to_owned();
     new.push(".new");
@@ -93,7 +93,7 @@ pub(crate) fn replace(disk: &dyn Disk, file: &Path, parts: &[&[u8]]) -> io::Resu
     rename(disk, &new, file)
 }
 
-/// Gives a complete file its name, for good.
+/// Renames a complete file, durably.
 pub(crate) fn rename(disk: &dyn Disk, from: &Path, to: &Path) -> io::Result<()> {
     allowed(disk, to, Access::Rename)?;
     fs::rename(from, to)?;
@@ -101,19 +101,20 @@ pub(crate) fn rename(disk: &dyn Disk, from: &Path, to: &Path) -> io::Result<()> 
     fs::File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all())
 }
 
-/// What happened to a file while it was open, however often it was opened.
+/// Observations about a file since it was opened, over all handles.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Times it was synced.
+    /// Number of syncs.
     pub(crate) syncs: AtomicU64,
-    /// Bytes of it in memory, when that was looked at last.
+    /// Bytes of it in memory, as last measured.
     pub(crate) cached: AtomicU64,
-    /// What was found damaged first.
+    /// The first damage found.
     pub(crate) damage: OnceLock<String>,
 }
 
 impl Watch {
-    /// After damage was found the store below takes nothing more: that is why, whatever it says then.
+    /// The error to report: after damage, redb refuses everything with errors of its own, so the
+    /// damage is the cause.
     pub(crate) fn refusal(&self, fault: Fault, file: &Path) -> StoreError {
         match self.damage.get() {
             Some(what) => StoreError::Damaged { file: file.to_owned(), what: what.clone() },
@@ -122,7 +123,7 @@ impl Watch {
     }
 }
 
-/// The store's file: asked about, what is read of it verified, and its syncs counted.
+/// The store's file: asks the disk, verifies reads, and counts syncs.
 #[derive(Clone, Debug)]
 pub(crate) struct StoreFile(Arc<Inner>);
 
@@ -133,7 +134,7 @@ struct Inner {
     disk: Arc<dyn Disk>,
     watch: Arc<Watch>,
     blocks: Blocks,
-    /// Every block in use has a checksum.
+    /// Whether every block in use has a checksum.
     known: AtomicBool,
 }
 
@@ -149,27 +150,28 @@ impl StoreFile {
         Ok(Self(Arc::new(Inner { file, path, disk, watch, blocks, known })))
     }
 
-    /// Reads the file if it was closed. What of one that was not closed counts is the store's to find out.
+    /// Reads the file if it was closed properly. redb decides what is valid in a file that was not.
     fn closed<T>(&self, with: impl FnOnce(&Image<'_>) -> io::Result<T>) -> io::Result<Option<T>> {
         let read = |at, out: &mut [u8]| self.read_raw(at, out);
         let image = Image::open(&read, self.len()?)?.filter(Image::is_closed);
         image.map(|image| with(&image)).transpose()
     }
 
-    /// Which tables of a closed file are not as they were written?
+    /// The damaged tables of a closed file.
     pub(crate) fn damage(&self, tables: Tables) -> io::Result<Vec<String>> {
         let found = self.closed(|image| Ok((image.damage(tables)?, image.header)))?;
         found.map_or(Ok(Vec::new()), |(damage, header)| self.unless_changed(damage, &header))
     }
 
-    /// Another process may have opened and changed it meanwhile; it is refused for that, later.
+    /// Another process may have opened and changed the file in between; opening it is refused later
+    /// for that reason.
     fn unless_changed(&self, damage: Vec<String>, was: &[u8; HEADER]) -> io::Result<Vec<String>> {
         let mut now = [0; HEADER];
         self.read_raw(0, &mut now)?;
         Ok(if now == *was { damage } else { Vec::new() })
     }
 
-    /// Bytes in memory, of the checksums.
+    /// Memory of the checksums in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.0.blocks.memory_bytes()
     }
@@ -178,7 +180,7 @@ impl StoreFile {
         Ok(self.closed(|_| Ok(()))?.is_some())
     }
 
-    /// Takes the checksums of its blocks that were kept when it was closed. Were they?
+    /// Loads the block checksums that were saved on closing; `false` if there are none.
     pub(crate) fn load_blocks(&self) -> io::Result<bool> {
         let Inner { blocks, disk, known, .. } = &*self.0;
         let loaded = self.closed(|image| Ok(blocks.load(&**disk, self.folder(), &image.header)))?;
@@ -186,7 +188,8 @@ impl StoreFile {
         Ok(loaded == Some(true))
     }
 
-    /// Reads the file by its own checksums, and believes what is right. The damaged tables.
+    /// Reads the file, verified by its own checksums, and records block checksums. Returns the
+    /// damaged tables.
     pub(crate) fn learn_blocks(&self) -> io::Result<Vec<String>> {
         let read = |at, out: &mut [u8]| {
             self.read_raw(at, out)?;
@@ -200,7 +203,8 @@ impl StoreFile {
         self.unless_changed(damage, &image.header)
     }
 
-    /// Reads from a place on while that is wanted. Where to go on; 0 after the end.
+    /// Verifies the file from an offset while `go_on` is true. Returns the offset to continue at; 0
+    /// after the end.
     pub(crate) fn scrub(&self, from: u64, go_on: &dyn Fn() -> bool) -> io::Result<u64> {
         let len = self.len()?;
         let mut buffer = vec![0; SCRUBBED];
@@ -225,7 +229,8 @@ impl StoreFile {
         self.0.file.read(offset, out)
     }
 
-    /// Keeps the checksums of the blocks for the next time, if the store says that the file is whole.
+    /// Saves the block checksums for the next opening, if redb says that the file is closed
+    /// properly.
     fn keep_blocks(&self) -> io::Result<()> {
         let Inner { blocks, disk, known, path, .. } = &*self.0;
         let named = path.file_name().is_some_and(|name| name == tables::FILE);
@@ -243,7 +248,8 @@ impl StorageBackend for StoreFile {
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let mut wrong = None;
-        // More than once: it may have been written meanwhile, or not the disk may be wrong, but the way from it.
+        // Repeated, because the block may have been written in between, or the transfer may have
+        // failed rather than the disk.
         for _ in 0..READS {
             self.read_raw(offset, out)?;
             wrong = self.0.blocks.wrong(offset, out);
@@ -287,7 +293,7 @@ impl StorageBackend for StoreFile {
     }
 
     fn close(&self) -> io::Result<()> {
-        // A cache: without it, the file is read when it is opened.
+        // Only a cache: without it, the file is read on opening.
         let _ = self.keep_blocks();
         self.0.file.close()
     }

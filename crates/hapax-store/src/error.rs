@@ -1,7 +1,7 @@
-//! What can go wrong, and the way out.
+//! Errors of the store.
 //!
-//! [`StoreError`] is for callers and names the folder. `Fault` is what happens inside a
-//! transaction, where the folder is not known; it gets its name at the border.
+//! [`StoreError`] is for callers and names the folder. `Fault` is used inside a transaction, where the folder
+//! is unknown, and is converted at the boundary.
 
 use crate::lineage::Role;
 use hapax::fingerprint::RecipeId;
@@ -11,7 +11,7 @@ use hapax::index::segment::SegmentBuildError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What can be done when the disk refuses.
+/// What to do about a disk error.
 fn way_out(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::PermissionDenied => {
@@ -36,31 +36,31 @@ fn why_not(role: Role) -> &'static str {
     }
 }
 
-/// Why the repository did not do what was asked. Nothing acknowledged is lost by any of these.
+/// An operation failed. No acknowledged data is lost by any of these errors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A repository is there already.
+    /// The folder already has a repository.
     #[error("{} is a repository already; open it, or choose another folder", .folder.display())]
     Exists { folder: PathBuf },
     #[error("{} is missing, so this is not a repository", .file.display())]
     Missing {
-        /// The file that was looked for.
+        /// The expected file.
         file: PathBuf,
     },
-    /// Another process, or another handle of this one, has it open.
+    /// Another process, or another handle in this one, has it open.
     #[error(
         "repository {} is in use; one process opens it at a time, others read a snapshot of it",
         .folder.display()
     )]
     InUse { folder: PathBuf },
-    /// The file is no repository.
+    /// The file is not a repository.
     #[error(
         "{} is not a Hapax repository ({what}); if it was one, restore it from a snapshot",
         .file.display()
     )]
     Foreign { file: PathBuf, what: String },
-    /// A later version wrote it.
+    /// Written by a later version.
     #[error(
         "{} has format {found}, this program reads up to {known}; use a newer Hapax",
         .file.display()
@@ -68,10 +68,10 @@ pub enum StoreError {
     Newer {
         file: PathBuf,
         found: u32,
-        /// The newest format this version knows.
+        /// The newest format that this version reads.
         known: u32,
     },
-    /// Its fingerprints are of another recipe.
+    /// Its fingerprints were made by another recipe.
     #[error(
         "repository {} holds fingerprints of recipe {theirs}, not {ours}; use {theirs}, or feed \
          the pages to a new repository",
@@ -83,42 +83,42 @@ pub enum StoreError {
         /// The recipe of the repository.
         theirs: RecipeId,
     },
-    /// It was made with another setting than the one asked for.
+    /// It was created with another setting than the requested one.
     #[error(
         "repository {} was made with {setting} {theirs}, not {ours}; leave that out to use what it \
          has, or feed the pages to a new repository",
         .folder.display()
     )]
     OtherSetting { folder: PathBuf, setting: &'static str, ours: String, theirs: String },
-    /// What is stored contradicts itself.
+    /// The stored data contradicts itself.
     #[error(
         "{} is damaged: {what}; nothing of it is served; save what can be read of it with \
          `hapax inspect --repair`, or restore a snapshot",
         .file.display()
     )]
     Damaged { file: PathBuf, what: String },
-    /// What the file says about itself is damaged, and what was put into it perhaps not.
+    /// The file's metadata is damaged; the tables may be intact.
     #[error(
         "{} is damaged: what it says about its own pages fails its checksums; mend that with \
          `hapax inspect --repair`, or restore a snapshot",
         .file.display()
     )]
     Bookkeeping { file: PathBuf },
-    /// The disk refused. What was acknowledged before is there; this operation is not.
+    /// A disk error. Earlier acknowledged operations are stored; this one is not.
     #[error("{}: {source}; {}", .file.display(), way_out(.source))]
     Disk { file: PathBuf, source: io::Error },
     /// A redirect from a page to itself.
     #[error("{url} cannot redirect to itself; give the address it leads to, or forget the page")]
     SelfRedirect { url: String },
-    /// An address that cannot be kept.
+    /// An address of invalid length.
     #[error("an address must have 1 to {most} bytes, this has {len}: {start}")]
     BadUrl { len: usize, most: usize, start: String },
-    /// A name that no market can have.
+    /// An invalid name of a market.
     #[error(
         "a market's name is 1 to {most} bytes of letters, digits, `-`, `_` and `.`, not `{name}`"
     )]
     BadMarket {
-        /// The name, or its beginning.
+        /// The name, possibly truncated.
         name: String,
         most: usize,
     },
@@ -126,12 +126,12 @@ pub enum StoreError {
     NoMarket {
         folder: PathBuf,
         name: String,
-        /// Those it has, in words.
+        /// The existing markets, for display.
         known: String,
     },
     #[error("repository {} takes no writes: {}", .folder.display(), why_not(*.role))]
     NotPrimary { folder: PathBuf, role: Role },
-    /// Two copies of which neither continues the other.
+    /// Two copies with different histories, neither of which continues the other.
     #[error(
         "repository {} and the other copy have different histories: {what}; move one of them away \
          and copy the other",
@@ -139,25 +139,25 @@ pub enum StoreError {
     )]
     OtherHistory {
         folder: PathBuf,
-        /// What is known of the other one.
+        /// What is known about the other copy.
         what: String,
     },
-    /// A copy that cannot be written, or cannot be used.
+    /// A copy cannot be written or used.
     #[error("the copy cannot be used: {what}; copy again")]
     Copy { what: String },
-    /// A backup that is not there, or a name or place for backups that cannot be used.
+    /// A backup does not exist, or its name or place is invalid.
     #[error("{what}")]
     Backup { what: String },
-    /// No more numbers for pages or groups.
+    /// Page or group numbers are used up.
     #[error("repository {} has given out all its numbers for {what}", .folder.display())]
     Full {
         folder: PathBuf,
-        /// Numbers of what.
+        /// Which numbers.
         what: &'static str,
     },
 }
 
-/// [`StoreError`] before it has a folder.
+/// A [`StoreError`] without its folder.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error(transparent)]
@@ -182,7 +182,7 @@ impl<E: Into<redb::Error>> From<E> for Fault {
     }
 }
 
-/// `From` is taken by the store's errors.
+/// A function, because `From` is already implemented for the store's errors.
 pub(crate) fn of_groups(error: LiveError<Fault>) -> Fault {
     match error {
         LiveError::Outside(fault) => fault,
@@ -209,7 +209,7 @@ impl Fault {
             Self::OtherHistory(what) => StoreError::OtherHistory { folder, what },
             Self::Store(error) => match *error {
                 redb::Error::DatabaseAlreadyOpen => StoreError::InUse { folder },
-                // What is read and is not what was written.
+                // The read data differs from what was written.
                 redb::Error::Io(source) if source.kind() == io::ErrorKind::InvalidData => {
                     StoreError::Damaged { file, what: source.to_string() }
                 }
@@ -224,9 +224,9 @@ impl Fault {
     }
 }
 
-/// Runs what reads the file. The store's library panics on some damage that its checksums do not
-/// cover; here that is an error like any other. What `work` touches must not be used after a
-/// failure, or must bear being left half-way, as a transaction does.
+/// Runs code that reads the file, and turns panics into errors: redb panics on some damage that its
+/// checksums do not cover. Data used by `work` must not be used after a failure, unless it is valid
+/// when left half-way, like a transaction.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     hapax_guard::guarded(work)
         .unwrap_or_else(|text| Err(Fault::Damaged(format!("it cannot be parsed ({text})"))))

@@ -1,11 +1,11 @@
 //! Learns the frames of hosts while pages arrive.
 //!
-//! The pieces of each host's last `RECENT` different texts are kept. At 8, 16, 32 and 64 texts, and then every 64,
-//! the pieces found on many of them become the host's next frame *version*. A page is compared under the version of
-//! its arrival, stored in its record with its own text. A new version also renews the own texts of kept pages, but
-//! no decision: [`recheck`](crate::Repository::recheck) does. Bounded: `RECENT` rows of `MOST_PIECES` pieces a
-//! host, 40 bytes a page. The result depends on the order of arrival alone. Hosts with fewer than 8 texts, and
-//! texts not known here, are compared as whole pages.
+//! Stores the pieces of each host's last `RECENT` different texts. At 8, 16, 32 and 64 texts, then every 64,
+//! the pieces on many of them become the host's next frame *version*. A page is compared under the version at
+//! its arrival, which is stored in its record with its own text. A new version also updates the own texts of
+//! stored pages, but no decision; [`recheck`](crate::Repository::recheck) does. Bounded: `RECENT` rows of
+//! `MOST_PIECES` pieces per host, 40 bytes per page. The result depends on the order of arrival alone. Hosts
+//! with fewer than 8 texts, and pages without a known text, are compared as whole pages.
 
 use crate::error::Outcome;
 use crate::increment::Part;
@@ -17,28 +17,30 @@ use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
 use std::fmt;
 use std::str::FromStr;
 
-/// Texts of a host whose pieces are kept.
+/// Number of texts per host whose pieces are stored.
 pub(crate) const RECENT: u32 = 64;
 const PLACES: u64 = RECENT as u64 - 1;
-/// A text with more pieces, about 20,000 words, is not counted.
+/// A text with more pieces, about 20,000 words, is ignored.
 pub(crate) const MOST_PIECES: usize = 4096;
-/// A host with more texts than 64 times this learns a version for each of so many parts of them, so that versions stay few.
+/// For a host with more than 64 times as many texts, learns a version only after each such fraction
+/// of them, to bound the number of versions.
 const VERSIONS: u32 = 1024;
 
-/// Version of the frame, how many texts were counted, and the texts that are kept, 4 bytes each.
+/// By host: version of the frame, number of texts counted, and the stored texts, 4 bytes each.
 pub(crate) const HOSTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("hosts");
-/// The present frame: hashes of its pieces, 4 bytes each, ascending.
+/// By host: the current frame as hashes of its pieces, 4 bytes each, ascending.
 pub(crate) const FRAMES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("frames");
-/// By host and, in the lowest bits, place among the texts that are kept: number of the page, and its pieces, 5 bytes each.
+/// By host and, in the lowest bits, position among the stored texts: number of the page, and its
+/// pieces, 5 bytes each.
 pub(crate) const TEXTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("host texts");
 
-/// Whether pages of one host are compared by what they say beyond its frame, too.
+/// Whether pages of one host must also match in their own texts, beyond the host's frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Frames {
-    /// They are, from the host's eighth text on.
+    /// Own texts are compared, from the host's eighth text on.
     #[default]
     On,
-    /// Whole pages are compared.
+    /// Only whole pages are compared.
     Off,
 }
 
@@ -57,7 +59,7 @@ impl fmt::Display for Frames {
     }
 }
 
-/// Why a text does not say whether frames are learned.
+/// The text is not a value of `Frames`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("frames are `on` or `off` in a repository")]
 pub struct ParseFramesError;
@@ -70,12 +72,12 @@ impl FromStr for Frames {
     }
 }
 
-/// What a page says beyond the frame of its host, and by which version of the frame.
+/// The own text of a page, and the versions of its host's frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
-    /// The frame under which the page was compared last; 0 if there was none.
-    pub judged: u16,
-    /// Of the frame that `text` is beyond, from 1.
+    /// The frame version under which the page was compared last; 0 without a frame.
+    pub compared_under: u16,
+    /// The frame version that `text` was computed with, from 1.
     pub version: u16,
     pub text: OwnText,
 }
@@ -85,36 +87,36 @@ impl Own {
 
     pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        bytes[..2].copy_from_slice(&self.judged.to_le_bytes());
+        bytes[..2].copy_from_slice(&self.compared_under.to_le_bytes());
         bytes[2..4].copy_from_slice(&self.version.to_le_bytes());
         bytes[4..].copy_from_slice(&self.text.to_bytes());
         bytes
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
-        let (judged, rest) = bytes.split_first_chunk()?;
+        let (compared_under, rest) = bytes.split_first_chunk()?;
         let (version, text) = rest.split_first_chunk()?;
         Some(Self {
-            judged: u16::from_le_bytes(*judged),
+            compared_under: u16::from_le_bytes(*compared_under),
             version: u16::from_le_bytes(*version),
             text: OwnText::from_bytes(text.try_into().ok()?),
         })
     }
 }
 
-/// What a page says beyond the frame of its host.
+/// The own text of a page, for display.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OwnShown {
     pub words: u16,
-    /// The shared part of the smaller own text, with that of the winner, 0 to 1; `None` for the winner, for one on another host,
-    /// and where one of them says nothing of its own.
+    /// The shared part of the smaller own text with that of the winner, 0 to 1; `None` for the
+    /// winner, for a winner on another host, and if either own text is empty.
     pub similarity: Option<f32>,
-    /// The version of the frame under which the page was compared, from 1.
+    /// The frame version under which the page was compared, from 1.
     pub frame: u16,
 }
 
 impl OwnShown {
-    /// Of a page and, if that is another one, its winner, each with its address.
+    /// For a page and its winner (`None` if it is the winner itself), each with its address.
     pub(crate) fn of(
         (page, url): (Option<&Own>, &str),
         winner: Option<(Option<&Own>, &str)>,
@@ -122,17 +124,17 @@ impl OwnShown {
         let own = page?;
         let similarity = winner.filter(|(_, other)| host_of(url) == host_of(other));
         let similarity = similarity.and_then(|(winner, _)| own.text.shared(&winner?.text));
-        Some(Self { words: own.text.words(), similarity, frame: own.judged })
+        Some(Self { words: own.text.words(), similarity, frame: own.compared_under })
     }
 }
 
-/// One number for each host, whose lowest bits are free for the place of a text; `None` without one.
+/// The key of a host, whose lowest bits are free for the position of a text; `None` without a host.
 pub(crate) fn host_of(url: &str) -> Option<u64> {
     let key = Scope::Host.key(&ScopeFacts { url, ..ScopeFacts::default() });
     (!PageFacts::at(url).host().is_empty()).then_some(key.0 & !PLACES)
 }
 
-/// Is it time for the next version, after so many texts?
+/// Whether a new version is due after this many texts.
 const fn is_due(texts: u32) -> bool {
     match texts {
         8 | 16 | 32 => true,
@@ -146,9 +148,9 @@ const fn is_due(texts: u32) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Host {
     version: u16,
-    /// Texts that were counted.
+    /// Number of texts counted.
     texts: u32,
-    /// Those of them that are kept; the place of a text is its number modulo [`RECENT`].
+    /// The stored texts; the position of a text is its number modulo [`RECENT`].
     kept: Vec<u32>,
 }
 
@@ -169,7 +171,7 @@ impl Host {
     }
 }
 
-/// A frame, and its version from 1.
+/// A frame and its version, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     version: u16,
@@ -178,11 +180,11 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// What these pieces of a page say beyond it; `judged` by it.
-    pub(crate) fn own(&self, pieces: &[Piece], judged: u16) -> Own {
+    /// The own text of a page with these pieces, which was compared under version `compared_under`.
+    pub(crate) fn own(&self, pieces: &[Piece], compared_under: u16) -> Own {
         let is_own = |piece: &&Piece| self.pieces.binary_search(&piece.hash).is_err();
         let text = OwnText::of(pieces.iter().filter(is_own).copied());
-        Own { judged, version: self.version, text }
+        Own { compared_under, version: self.version, text }
     }
 
     pub(crate) const fn version(&self) -> u16 {
@@ -190,12 +192,12 @@ impl Frame {
     }
 }
 
-/// The tables of a new repository, and of one that has none yet.
+/// Creates the tables if they are missing.
 pub(crate) fn make(transaction: &WriteTransaction) -> Outcome<()> {
     Learning::open(transaction).map(drop)
 }
 
-/// The frame of a host, if it has one.
+/// The frame of a host; `None` without one.
 pub(crate) fn frame(
     hosts: &impl ReadableTable<u64, &'static [u8]>,
     frames: &impl ReadableTable<u64, &'static [u8]>,
@@ -207,12 +209,12 @@ pub(crate) fn frame(
     Ok(Some(Frame { version: known.version, pieces }))
 }
 
-/// The tables, while pages come in.
+/// The tables while pages arrive.
 pub(crate) struct Learning<'t> {
     pub(crate) hosts: Table<'t, u64, &'static [u8]>,
     pub(crate) frames: Table<'t, u64, &'static [u8]>,
     texts: Table<'t, u64, &'static [u8]>,
-    /// Rows that were written, for the log of changes.
+    /// Rows that were written, for the change log.
     pub(crate) touched: Vec<(Part, u64)>,
 }
 
@@ -226,8 +228,8 @@ impl<'t> Learning<'t> {
         })
     }
 
-    /// Counts a text of a host, unless it is among those that are kept. If that makes a new version of the frame: the other
-    /// pages that are kept, and their own texts by it.
+    /// Counts a text of a host, unless it is stored already. If this makes a new version of the
+    /// frame, returns the other stored pages and their new own texts.
     pub(crate) fn count(
         &mut self,
         host: u64,
@@ -279,12 +281,12 @@ impl<'t> Learning<'t> {
     }
 }
 
-/// Equal for equal texts.
+/// A key that is equal for equal texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContentKey(u32);
 
 impl ContentKey {
-    /// Is it that of this text?
+    /// Whether it is the key of this text.
     pub(crate) fn is_of(self, content: ContentHash) -> bool {
         content_key(content) == self.0
     }
@@ -317,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_come_often_at_first_and_stay_few() {
+    fn versions_are_frequent_at_first_and_stay_few() {
         let due: Vec<u32> = (0..300).filter(|texts| is_due(*texts)).collect();
         assert_eq!(due, [8, 16, 32, 64, 128, 192, 256]);
         let of_ten_million = (0..10_000_000).filter(|texts| is_due(*texts)).count();
@@ -325,13 +327,13 @@ mod tests {
     }
 
     #[test]
-    fn hosts_texts_and_own_texts_come_back_from_their_bytes() {
+    fn hosts_texts_and_own_texts_survive_encoding() {
         let host = Host { version: 3, texts: 70, kept: vec![1, u32::MAX, 7] };
         assert_eq!(Host::read(&host.bytes()), Some(host));
         let pieces = vec![Piece { hash: 9, words: 3 }, Piece { hash: u32::MAX, words: 0 }];
         let kept = kept_text(PageId(77), &pieces);
         assert_eq!(read_text(&kept), Some((PageId(77), pieces.clone())));
-        let own = Own { judged: 2, version: 5, text: OwnText::of(pieces) };
+        let own = Own { compared_under: 2, version: 5, text: OwnText::of(pieces) };
         assert_eq!(Own::from_bytes(&own.to_bytes()), Some(own));
     }
 }

@@ -1,11 +1,11 @@
-//! Keeps the index between two runs in `index.segment`, a cache beside the store.
+//! Saves the index in `index.segment`, a cache next to the store.
 //!
-//! It is used only if it belongs to the store's last commit and every checksum is right. It is written when a
+//! It is used only if it belongs to the store's last commit and every checksum is correct. It is written when a
 //! repository is closed, and appears by renaming.
 //!
 //! ```text
 //!   0   8  HPXLIVE1
-//!   8   8  the commit it belongs to
+//!   8   8  commit it belongs to
 //!   16  8  XXH3 of the bytes before
 //!   24     a segment, with checksums of its own
 //! ```
@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(crate) const FILE: &str = "index.segment";
 const MAGIC: &[u8; 8] = b"HPXLIVE1";
 const HEADER: usize = 24;
-/// The engine of a large segment.
+/// The engine of large segments.
 pub(crate) const ENGINE: SegmentEngine = SegmentEngine::Tables(4);
 const SCANNED: usize = 8192;
 
@@ -65,7 +65,7 @@ pub(crate) fn load(
     LiveIndex::from_segments(options(within), [(segment, removed)]).map_err(|error| named(&error))
 }
 
-/// Writes the index as it is, which is that of this commit.
+/// Writes the current index, which must be that of this commit.
 pub(crate) fn save(
     disk: &dyn Disk,
     folder: &Path,

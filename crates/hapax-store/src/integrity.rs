@@ -1,7 +1,7 @@
-//! Does everything agree?
+//! Consistency check.
 //!
-//! Addresses, records, places, lists, groups, events and the index say many things twice. Here
-//! they are read completely and compared with each other; nothing is changed.
+//! Addresses, records, places, lists, groups, events and the index hold redundant data. Reads all of it and
+//! compares; changes nothing.
 
 use crate::checksums::Tables;
 use crate::codec;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// So many problems are listed one by one.
+/// Maximum number of problems listed individually.
 const MAX_DETAILS: usize = 50;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,15 +32,15 @@ pub struct Integrity {
     pub pages: u64,
     pub groups: u64,
     pub events: u64,
-    /// How many contradictions there are.
+    /// Number of contradictions.
     pub problems: u64,
-    /// The first of them.
+    /// Descriptions of the first of them.
     pub details: Vec<String>,
-    /// Groups that say something untrue of their members, for repair.
+    /// Groups that contradict their members, for repair.
     pub(crate) wrong_groups: Vec<GroupId>,
-    /// Winners with the text of another one, for repair.
+    /// Winners with equal texts, for repair.
     pub(crate) twins: Vec<PageId>,
-    /// Following the events does not give the groups.
+    /// Whether replaying the events does not give the groups.
     pub(crate) wrong_events: bool,
 }
 
@@ -49,7 +49,7 @@ impl Integrity {
         self.problems == 0
     }
 
-    fn note(&mut self, right: bool, what: impl FnOnce() -> String) {
+    fn expect(&mut self, right: bool, what: impl FnOnce() -> String) {
         if !right {
             self.problems += 1;
             if self.details.len() < MAX_DETAILS {
@@ -59,9 +59,9 @@ impl Integrity {
     }
 }
 
-/// Checks a repository that nobody has open: the checksums of the file, then all that
-/// [`Repository::verify`] does. A file that was not closed properly is recovered first, as
-/// opening it would.
+/// Checks a repository that is not open: the checksums of the file, then everything that
+/// [`Repository::verify`] checks. A file that was not closed properly is recovered first, as on
+/// opening.
 ///
 /// # Errors
 ///
@@ -74,23 +74,23 @@ pub fn check_folder(folder: &Path) -> Result<Integrity, StoreError> {
     drop(backend);
     let damage = damage.map_err(|source| StoreError::Disk { file: file.clone(), source })?;
     opening::refuse_damaged(&file, &damage)?;
-    // Names what is wrong with a file that is no repository.
+    // Reports what is wrong with a file that is not a repository.
     drop(Repository::open(folder, None)?);
     let sound = guarded(|| Ok(Database::open(&file)?.check_integrity()?));
     let sound = sound.map_err(|fault| fault.at(&file))?;
     let mut found = Repository::open(folder, None)?.verify()?;
-    found.note(sound, || "the file's own bookkeeping was wrong, and was mended".into());
+    found.expect(sound, || "the file's own bookkeeping was wrong, and was mended".into());
     Ok(found)
 }
 
 impl Repository {
-    /// Compares everything the repository says twice, as of the last commit.
+    /// Compares all redundant data of the repository, as of the last commit.
     ///
     /// # Errors
     ///
-    /// It cannot be read. Contradictions are no error: they are in the answer.
+    /// It cannot be read. Contradictions are not errors; they are in the result.
     pub fn verify(&self) -> Result<Integrity, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let mut found = Integrity::default();
             check_pages(view, &mut found)?;
             check_groups(view, &mut found)?;
@@ -112,9 +112,9 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
         let (page, url) = (PageId(id.value()), url.value());
         found.pages += 1;
         let at = urls.get(url)?.map(|row| row.value());
-        found.note(at == Some(page.0), || format!("`{url}` is page {page}, yet leads to {at:?}"));
+        found.expect(at == Some(page.0), || format!("`{url}` is page {page}, yet leads to {at:?}"));
         let in_range = u64::from(page.0) < view.counters.next_page;
-        found.note(in_range, || format!("page {page} has a number not given out yet"));
+        found.expect(in_range, || format!("page {page} has a number not given out yet"));
         let data = match pages.get(page.0)? {
             Some(row) => codec::read_page(page, row.value()),
             None => Err(Fault::Damaged(format!("page {page} has no record"))),
@@ -122,32 +122,32 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
         let data = match data {
             Ok(data) => data,
             Err(fault) => {
-                found.note(false, || fault.to_string());
+                found.expect(false, || fault.to_string());
                 continue;
             }
         };
         let next = view.counters.next_recorded;
-        found.note(data.recorded.is_none_or(|recorded| recorded < next), || {
+        found.expect(data.recorded.is_none_or(|recorded| recorded < next), || {
             format!("page {page} has a place in the order of recording not given out yet")
         });
         let place = state.page(page)?;
         let content = matches!(place, Some(PageRecord::Content { .. }));
-        found.note(place.is_some(), || format!("page {page} has no place"));
-        found.note(content == data.comparable.is_some(), || {
+        found.expect(place.is_some(), || format!("page {page} has no place"));
+        found.expect(content == data.comparable.is_some(), || {
             format!("record and place of page {page} differ on whether it has content")
         });
         match place {
             Some(PageRecord::Content { group, .. } | PageRecord::Bare { group, .. }) => {
                 members += 1;
                 let listed = contains(&view.tables.members, tables::pair(group.0, page.0))?;
-                found.note(listed, || format!("group {group} does not list page {page}"));
+                found.expect(listed, || format!("group {group} does not list page {page}"));
             }
             Some(PageRecord::Redirects { to }) => {
                 sources += 1;
                 let listed = contains(&view.tables.sources, tables::pair(to.0, page.0))?;
-                found.note(listed, || format!("page {to} does not list page {page}"));
+                found.expect(listed, || format!("page {to} does not list page {page}"));
                 let end = groups.place(page);
-                found.note(matches!(end, Ok(Some(_))), || {
+                found.expect(matches!(end, Ok(Some(_))), || {
                     format!("the redirects of page {page} end nowhere")
                 });
             }
@@ -164,7 +164,7 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
         ("redirects", state.tables.sources.len()?, sources),
         ("index entries", view.index.len() as u64, indexed.len() as u64),
     ] {
-        found.note(rows == expected, || format!("there are {rows} {what}, not {expected}"));
+        found.expect(rows == expected, || format!("there are {rows} {what}, not {expected}"));
     }
     check_index(view, indexed, found)
 }
@@ -173,7 +173,7 @@ fn contains(table: &redb::ReadOnlyTable<u64, ()>, key: u64) -> Outcome<bool> {
     Ok(table.get(key)?.is_some())
 }
 
-/// The index has exactly the fingerprints of the records.
+/// Checks that the index has exactly the fingerprints of the records.
 fn check_index(
     view: &View,
     mut indexed: Vec<(Fingerprint, u64)>,
@@ -184,7 +184,7 @@ fn check_index(
     for copies in indexed.chunk_by(|a, b| a.0 == b.0) {
         let matches = view.index.find_all(&Query::from(copies[0].0), same).map_err(of_search)?;
         let agrees = matches.iter().map(|found| found.id).eq(copies.iter().map(|&(_, id)| id));
-        found.note(agrees, || format!("the index differs from the records at {}", copies[0].0));
+        found.expect(agrees, || format!("the index differs from the records at {}", copies[0].0));
     }
     Ok(())
 }
@@ -203,14 +203,14 @@ fn check_groups(view: &View, found: &mut Integrity) -> Outcome<()> {
             let text = winner.map(|page| (page.content.to_bytes(), page.scope.0));
             if let Some(twin) = text.and_then(|text| winners.insert(text, record.winner)) {
                 let page = record.winner;
-                found.note(false, || {
+                found.expect(false, || {
                     format!("pages {twin} and {page} have one text and are both kept")
                 });
                 found.twins.push(page);
             }
             let right = check_group(view, state, world, group, &record)?;
             if let Err(what) = right {
-                found.note(false, || format!("group {group}: {what}: {record:?}"));
+                found.expect(false, || format!("group {group}: {what}: {record:?}"));
                 found.wrong_groups.push(group);
             }
         }
@@ -218,7 +218,7 @@ fn check_groups(view: &View, found: &mut Integrity) -> Outcome<()> {
     })
 }
 
-/// Counts, winner, checks and radius of a group, against its members.
+/// Checks counts, winner, checks and radius of a group against its members.
 fn check_group(
     view: &View,
     state: &ReadState<'_>,
@@ -242,7 +242,7 @@ fn check_group(
             continue;
         }
         let Some((likeness, same_scope)) = compared(world, page, record.winner, &winner)? else {
-            // Reported as a problem of the page whose record is wrong.
+            // Reported as a problem of the page with the wrong record.
             return Ok(Ok(()));
         };
         let matches = likeness.matches() && same_scope;
@@ -293,7 +293,8 @@ fn compared(
     Ok(Some((likeness, a.scope == b.scope)))
 }
 
-/// No number is left out; and if no event was dropped, following them gives the groups.
+/// Checks that numbers have no gaps and, if no event was dropped, that replaying the events gives
+/// the groups.
 fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
     let whole = view.counters.dropped_events == 0;
     let mut members: BTreeMap<GroupId, (PageId, BTreeSet<PageId>)> = BTreeMap::new();
@@ -302,23 +303,23 @@ fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
         let (sequence, bytes) = row?;
         let sequence = sequence.value();
         found.events += 1;
-        found.note(sequence == next, || format!("event {sequence} follows where {next} should"));
+        found.expect(sequence == next, || format!("event {sequence} follows where {next} should"));
         next = sequence + 1;
         match codec::read_change(sequence, bytes.value()) {
             Ok((change, _)) if whole => follow(&mut members, change),
             Ok(_) => {}
-            Err(fault) => found.note(false, || fault.to_string()),
+            Err(fault) => found.expect(false, || fault.to_string()),
         }
     }
     let problems = found.problems;
     let last = view.counters.last_event;
-    found.note(next == last + 1, || format!("the last event should be {last}, not {}", next - 1));
+    found.expect(next == last + 1, || format!("the last event should be {last}, not {}", next - 1));
     if !whole {
         return Ok(());
     }
     let groups = view.groups();
     let state = groups.state();
-    found.note(members.len() as u64 == state.tables.groups.len()?, || {
+    found.expect(members.len() as u64 == state.tables.groups.len()?, || {
         "following the events gives another number of groups".into()
     });
     for (group, (winner, pages)) in members {
@@ -327,7 +328,7 @@ fn check_events(view: &View, found: &mut Integrity) -> Outcome<()> {
             kept.insert(PageId(row?.0.value() as u32));
         }
         let kept_winner = state.group(group)?.map(|record| record.winner);
-        found.note(kept == pages && kept_winner == Some(winner), || {
+        found.expect(kept == pages && kept_winner == Some(winner), || {
             format!("following the events gives another group {group}")
         });
     }

@@ -14,12 +14,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Guarantees: an answer is given after its records are on disk, so it survives the end of the process, and of the
-//! machine if the disk keeps its word. Verdict, record, groups and events of an operation are one commit.
-//! Operations are serial; waiting callers share a commit, and readers see the last commit without waiting. Pages
-//! recorded with their texts are near-duplicates only if a sketch under the repository's random key agrees. The
-//! index is derived from the records. Start at [`repository`]; [`page`] is a record, `tables` the file. Does not
-//! handle HTTP or foreign formats. A page without a time gets that of [`Repository::with_clock`].
+//! Guarantees: an operation returns after its records are on disk, so they survive the end of the process, and
+//! of the machine if the disk honours syncs. Verdict, record, groups and events of an operation are one commit.
+//! Operations are serial; waiting callers share a commit, and readers see the last commit without waiting.
+//! Pages recorded with their texts are near-duplicates only if a sketch under the repository's random key
+//! agrees. The index is derived from the records. Start at [`repository`]; [`page`] is a record, `tables` the
+//! file. Does not handle HTTP or foreign formats. A page without a time gets that of
+//! [`Repository::with_clock`].
 
 pub mod backups;
 mod blocks;

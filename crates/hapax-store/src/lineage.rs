@@ -1,32 +1,33 @@
-//! Which repository a copy is of, how far it has come, and whether it may be written.
+//! Identifies the repository behind a copy, its position, and whether it may be written.
 //!
-//! Whenever a copy becomes the primary an epoch begins: a random number, with the commit and the event after which it
-//! begins. The list of epochs goes with every copy, so two copies show whether one continues the other, and whoever
-//! follows events whether they are of the same history.
+//! Whenever a copy becomes the primary, a new epoch begins: a random number, with the last commit and event
+//! before it. The list of epochs is part of every copy, so two copies show whether one continues the other, and
+//! followers of events whether these belong to the same history.
 //!
-//! Does not find out which copies exist: who is the primary is an operator's or an orchestrator's decision.
+//! Does not discover copies: an operator or orchestrator decides which one is the primary.
 
 use crate::error::{Fault, Outcome};
 use redb::{ReadTransaction, ReadableTable, TableDefinition, TableError, WriteTransaction};
 use std::fmt;
 use std::str::FromStr;
 
-/// What holds for one copy and does not go to others.
+/// Data of one copy that is not copied.
 pub(crate) const LOCAL: TableDefinition<'_, &str, &str> = TableDefinition::new("local");
-/// Where the list of epochs is in `meta`.
+/// Key of the list of epochs in `meta`.
 pub(crate) const LINEAGE: &str = "lineage";
 const ROLE: &str = "role";
-/// When the last increment was made, by the clock of where it was.
+/// When the last applied increment was made, by the clock of its source.
 const AS_OF: &str = "as of";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Role {
-    /// It takes writes.
+    /// Takes writes.
     Primary,
-    /// It follows a primary.
+    /// Follows a primary.
     Standby,
-    /// It was the primary of a standby and was opened again: the standby may have become the primary meanwhile.
+    /// Was the primary of a standby and was opened again; the standby may have become the primary
+    /// in between.
     Waiting,
 }
 
@@ -48,27 +49,27 @@ impl Role {
     }
 }
 
-/// One primary's time.
+/// The time of one primary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     pub id: u64,
-    /// The last commit before it.
+    /// The last commit before the epoch.
     pub commit: u64,
-    /// The last event before it.
+    /// The last event before the epoch.
     pub event: u64,
 }
 
-/// The epochs of a repository, first to present.
+/// The epochs of a repository, first to current.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lineage(pub(crate) Vec<Epoch>);
 
-/// How far a copy has come.
+/// The position of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     pub epoch: u64,
     pub commit: u64,
     pub event: u64,
-    /// Which file of texts, and the last text of it; 0 and 0 without texts.
+    /// Id of the file of texts, and the number of its last text; 0 and 0 without texts.
     pub texts: (u64, u64),
 }
 
@@ -79,7 +80,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why a text is no position.
+/// The text is not a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a position is the text that a copy of a repository states, such as 00..7f.12.30.00..00.0")]
 pub struct ParsePositionError;
@@ -135,22 +136,23 @@ impl Lineage {
         Ok(())
     }
 
-    /// The present epoch's number; 0 before the first.
+    /// The number of the current epoch; 0 before the first.
     pub(crate) fn present(&self) -> u64 {
         self.0.last().map_or(0, |epoch| epoch.id)
     }
 
-    /// The epochs of which one is the first, and what ended it.
+    /// For an epoch of this lineage: the epoch after it, if any. `None` for an unknown epoch.
     fn after(&self, id: u64) -> Option<Option<&Epoch>> {
         let at = self.0.iter().position(|epoch| epoch.id == id)?;
         Some(self.0.get(at + 1))
     }
 
-    /// Has a copy with this lineage everything that a copy in this position has?
+    /// Checks that a copy with this lineage has everything that a copy at this position has.
     ///
     /// # Errors
     ///
-    /// In words: the copies are of different repositories, or the other one has commits that this one never had.
+    /// A description: the copies are of different repositories, or the other one has commits that
+    /// this one never had.
     pub(crate) fn continues(&self, position: &Position) -> Result<(), String> {
         match self.after(position.epoch) {
             None => Err("it is a copy of another repository".into()),
@@ -163,11 +165,11 @@ impl Lineage {
         }
     }
 
-    /// The last event that a follower who saw events of this epoch up to `event` has in common with this history.
+    /// Checks that events up to `event` of an epoch are part of this history.
     ///
     /// # Errors
     ///
-    /// `None` for an epoch that is not of this repository, or the last event in common.
+    /// `None` for an epoch of another repository, otherwise the last event in common.
     pub fn follows(&self, epoch: u64, event: u64) -> Result<(), Option<u64>> {
         match self.after(epoch) {
             None => Err(None),
@@ -183,7 +185,7 @@ impl Lineage {
     }
 }
 
-/// The role of a copy that is opened.
+/// The role of a copy being opened.
 pub(crate) fn role(reading: &ReadTransaction) -> Outcome<Role> {
     let table = match reading.open_table(LOCAL) {
         Err(TableError::TableDoesNotExist(_)) => return Ok(Role::Primary),
@@ -197,7 +199,7 @@ pub(crate) fn role(reading: &ReadTransaction) -> Outcome<Role> {
     })
 }
 
-/// When the last increment that was applied was made, seconds since 1970.
+/// When the last applied increment was made, in seconds since 1970.
 pub(crate) fn as_of(reading: &ReadTransaction) -> Outcome<Option<u64>> {
     match reading.open_table(LOCAL) {
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
@@ -210,7 +212,7 @@ pub(crate) fn set_as_of(writing: &WriteTransaction, made: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// What it will be when it is opened next.
+/// Sets the role for the next opening.
 pub(crate) fn set_role(writing: &WriteTransaction, role: Role) -> Outcome<()> {
     let mut table = writing.open_table(LOCAL)?;
     match role {

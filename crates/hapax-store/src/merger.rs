@@ -1,4 +1,4 @@
-//! The thread that merges the index's segments while the repository is open.
+//! A thread that merges the index's segments while the repository is open.
 
 use hapax::index::live::LiveIndex;
 use std::sync::{Arc, mpsc};
@@ -14,7 +14,7 @@ impl Merger {
         let (wake, woken) = mpsc::sync_channel::<()>(1);
         let thread = std::thread::spawn(move || {
             while woken.recv().is_ok() {
-                // A refused merge leaves the index as it was, only slower.
+                // A failed merge leaves the index unchanged, only slower.
                 while index.merge_step().unwrap_or(false) {}
             }
         });
@@ -23,7 +23,7 @@ impl Merger {
 
     pub(crate) fn wake(&self) {
         if let Some(wake) = &self.wake {
-            // Full means that it is awake.
+            // Full means that it is awake already.
             let _ = wake.try_send(());
         }
     }

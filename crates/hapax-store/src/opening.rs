@@ -1,7 +1,7 @@
-//! From a folder to open tables: new ones, those that are there, and the index over them.
+//! Opens or creates the files of a repository, and loads or rebuilds the index.
 //!
-//! A file that is missing, empty, foreign, newer or damaged is an error that says which. The store
-//! below panics on some damage; no panic of it gets past here, not even when the file is closed.
+//! A file that is missing, empty, foreign, newer or damaged is an error that says which. redb panics on some
+//! damage; these panics become errors here, even when the file is closed.
 
 use crate::changes;
 use crate::checksums::Tables;
@@ -26,12 +26,12 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A database that can be closed whatever is in its file: the store below writes its bookkeeping
-/// then, and panics when that makes no sense. Nothing that was committed depends on it.
+/// A database that can be closed whatever is in its file: redb writes its own tables on closing,
+/// and panics if that fails. No committed data depends on it.
 pub(crate) struct OpenFile(Option<Database>, StoreFile);
 
 impl OpenFile {
-    /// What it reads and writes.
+    /// The file behind it.
     pub(crate) fn backend(&self) -> &StoreFile {
         &self.1
     }
@@ -61,10 +61,10 @@ impl Drop for OpenFile {
     }
 }
 
-/// Bytes of the file that are kept in memory by default.
+/// Default size of the file cache in bytes.
 pub const CACHE_BYTES: usize = 1 << 30;
 
-/// A new file with tables in it, which the caller then gives its name.
+/// Creates a new file with tables; the caller renames it.
 pub(crate) fn make(
     new: &Path,
     disk: &Arc<dyn Disk>,
@@ -74,7 +74,7 @@ pub(crate) fn make(
     if let Some(folder) = new.parent() {
         fs::create_dir_all(folder).map_err(refused)?;
     }
-    // What an interrupted creation left: it was never acknowledged.
+    // Left behind by an interrupted creation, which was never acknowledged.
     match fs::remove_file(new) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(refused(error)),
         _ => {}
@@ -87,7 +87,7 @@ pub(crate) fn make(
     made.map_err(|fault| fault.at(new))
 }
 
-/// A file that is not there yet. It holds a key, which is for its owner alone.
+/// Creates a file. It contains a key, so only its owner may read it.
 pub(crate) fn new_file(file: &Path) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -114,7 +114,7 @@ pub(crate) fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
     Ok(transaction.commit()?)
 }
 
-/// The file, as the store below reads it.
+/// The file, for redb.
 pub(crate) fn open_backend(
     file: &Path,
     disk: &Arc<dyn Disk>,
@@ -128,7 +128,7 @@ pub(crate) fn open_backend(
         }
         Err(error) => return Err(refused(error)),
     };
-    // An empty file would be made a new store.
+    // redb would turn an empty file into a new store.
     if handle.metadata().map_err(refused)?.len() == 0 {
         return Err(StoreError::Foreign { file: file.to_owned(), what: "it is empty".into() });
     }
@@ -184,8 +184,8 @@ pub(crate) fn refuse_damaged(file: &Path, tables: &[String]) -> Result<(), Store
     Err(StoreError::Damaged { file: file.to_owned(), what })
 }
 
-/// What the repository was made with, once it is known to be one that this version reads. A file of
-/// an older format is brought to the present one.
+/// Reads the settings, after checking that this version supports the file. Upgrades a file of an
+/// older format.
 pub(crate) fn read_settings(db: &Database, file: &Path) -> Result<Settings, StoreError> {
     let read = guarded(|| {
         let reading = db.begin_read()?;
@@ -213,7 +213,7 @@ pub(crate) fn read_settings(db: &Database, file: &Path) -> Result<Settings, Stor
     read.map_err(|fault| fault.at(file))?
 }
 
-/// Was the file of an older format, and have the groups not chosen since?
+/// Whether the file had an older format and the groups have not elected winners since.
 pub(crate) fn must_choose_again(db: &Database, file: &Path) -> Result<bool, StoreError> {
     let read = guarded(|| tables::must_choose_again(&db.begin_read()?.open_table(tables::META)?));
     read.map_err(|fault| fault.at(file))
@@ -224,7 +224,7 @@ pub(crate) fn read_counters(db: &Database, file: &Path) -> Result<Counters, Stor
     read.map_err(|fault| fault.at(file))
 }
 
-/// Whether it may be written, and whether there is a log of changes.
+/// Whether it may be written, and whether there is a change log.
 pub(crate) fn read_role(db: &Database, file: &Path) -> Result<(Role, bool), StoreError> {
     let read = guarded(|| {
         let reading = db.begin_read()?;
@@ -233,12 +233,12 @@ pub(crate) fn read_role(db: &Database, file: &Path) -> Result<(Role, bool), Stor
     read.map_err(|fault| fault.at(file))
 }
 
-/// What confirms matches.
+/// The key that confirms matches.
 pub(crate) fn read_key(db: &Database, file: &Path) -> Result<Key, StoreError> {
     guarded(|| confirm::read(&db.begin_read()?)).map_err(|fault| fault.at(file))
 }
 
-/// The index, from the records.
+/// Rebuilds the index from the records.
 pub(crate) fn rebuild(db: &Database, settings: &Settings) -> Outcome<LiveIndex> {
     let reading = db.begin_read()?;
     let mut entries = Vec::new();

@@ -1,7 +1,7 @@
-//! What is known of a page: what comes in, and what is kept.
+//! Page data: as observed, and as stored.
 //!
-//! An address is any text of 1 to [`LONGEST_URL`] bytes and is compared as it is written; nothing is
-//! resolved or normalised here. How pages are compared, and where they stand, is known elsewhere.
+//! An address is any text of 1 to [`LONGEST_URL`] bytes and is compared as written, without resolving or
+//! normalizing it. Does not compare pages or place them in groups.
 
 use crate::error::StoreError;
 use crate::frames::Own;
@@ -10,49 +10,49 @@ use hapax::frame::{Piece, pieces};
 use hapax::group::ScopeKey;
 use hapax::group::live::{Bare, Likeness, PageRecord};
 
-/// The longest address, in bytes.
+/// Maximum length of an address in bytes.
 pub const LONGEST_URL: usize = 16 * 1024;
 
-/// What of a page is compared with others.
+/// The comparable data of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredComparable {
     pub fingerprint: Fingerprint,
-    /// Confirms what the fingerprint proposes.
+    /// Confirms near-duplicates that the fingerprint proposes.
     pub sketch: Sketch,
-    /// Too few features for likeness to mean much: such a page matches only equal text.
+    /// Whether the page has too few features for near matches; it then matches equal text only.
     pub too_short: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub url: String,
-    /// The hash of its text: equal exactly for equal texts.
+    /// Hash of the text; equal exactly for equal texts.
     pub content: ContentHash,
-    /// Fingerprint and sketch of its text, which near-duplicates share in part; `None` for a page
-    /// without words.
+    /// Fingerprint and sketch of the text; `None` for a page without words.
     pub comparable: Option<StoredComparable>,
-    /// Its sketch under the repository's [key](crate::Repository::key), which confirms matches; `None`
-    /// if the text is not known here, see [`Confirm`](crate::Confirm).
+    /// The sketch under the repository's [key](crate::Repository::key), which confirms matches;
+    /// `None` if the text is not known here, see [`Confirm`](crate::Confirm).
     pub keyed: Option<Sketch>,
-    /// Of its text, for the [frame](crate::Frames) of its host; empty if the text is not known here.
+    /// Pieces of the text, for the [frame](crate::Frames) of its host; empty if the text is not
+    /// known here.
     pub pieces: Vec<Piece>,
     pub words: u32,
-    /// PageRank, clicks, anything of which more is better. `None` keeps what is known.
+    /// PageRank, clicks or another score; larger is better. `None` keeps the known score.
     pub score: Option<f64>,
-    /// When it was fetched, seconds since 1970. `None` is the time at which it is recorded.
+    /// Fetch time in seconds since 1970; `None` for the current time.
     pub fetched: Option<u64>,
-    /// The address in its `rel=canonical`, absolute.
+    /// The page's `rel=canonical`, absolute.
     pub canonical: Option<String>,
-    /// Does another page name this one as canonical?
+    /// Whether another page names this one as canonical.
     pub named_canonical: bool,
-    /// Its language, when the scope asks for it.
+    /// The language, if the scope needs it.
     pub language: String,
-    /// The value of the scope's field, when the scope asks for it.
+    /// The value of the scope's field, if the scope needs it.
     pub field: String,
 }
 
 impl Observation {
-    /// A page of which address and signature are known.
+    /// A page with a known address and signature.
     pub fn new(url: impl Into<String>, signature: &Signature) -> Self {
         let comparable = signature.comparable.as_ref().map(|comparable| StoredComparable {
             fingerprint: comparable.fingerprint,
@@ -62,13 +62,13 @@ impl Observation {
         Self { words: signature.words, ..Self::of_parts(url, signature.content, comparable) }
     }
 
-    /// A page with all that its source and its markup state.
+    /// A page with all metadata of its source and its markup.
     pub fn of_page(url: impl Into<String>, page: SignedPage<'_>) -> Self {
         let mut found = Vec::new();
         pieces(&page.page.text, &mut found);
         Self {
             pieces: found,
-            // Markup can name anything; an address that cannot be stored says nothing.
+            // Markup can contain anything; an address that cannot be stored is ignored.
             canonical: page.canonical.filter(|it| it.len() <= LONGEST_URL),
             language: page.language,
             keyed: page.keyed,
@@ -99,20 +99,20 @@ impl Observation {
     }
 }
 
-/// What is kept of a page, its place in the groups aside.
+/// The stored data of a page, except its place in the groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PageData {
     pub(crate) content: ContentHash,
     pub(crate) comparable: Option<StoredComparable>,
     pub(crate) keyed: Option<Sketch>,
-    /// Beyond the frame of its host.
+    /// The own text, beyond the frame of its host.
     pub(crate) own: Option<Own>,
     pub(crate) words: u32,
     pub(crate) score: Option<f64>,
     pub(crate) fetched: Option<u64>,
     pub(crate) changed: Option<u64>,
-    /// When the present content was first seen, and its place in the order of what was recorded.
-    /// Both last as long as each content nearly matches the one before.
+    /// When the current content was first seen, and its number in the order of recorded contents.
+    /// Both are kept while each new content nearly matches the previous one.
     pub(crate) first_seen: Option<u64>,
     pub(crate) recorded: Option<u64>,
     pub(crate) scope: ScopeKey,
@@ -121,7 +121,7 @@ pub(crate) struct PageData {
 }
 
 impl PageData {
-    /// Of a page of which nothing but the address is known.
+    /// For a page of which only the address is known.
     pub(crate) fn blank() -> Self {
         Self {
             content: ContentHash::from_bytes([0; 16]),
@@ -140,15 +140,15 @@ impl PageData {
         }
     }
 
-    /// What may go when the page redirects or is gone: all but score and time.
+    /// What remains of a page that redirects or was deleted: score and time.
     pub(crate) fn without_content(self) -> Self {
         let Self { score, fetched, changed, scope, .. } = self;
         Self { score, fetched, changed, scope, ..Self::blank() }
     }
 
-    /// Is a newer frame of its host known than the one it was compared under?
+    /// Whether a newer frame of its host exists than the one it was compared under.
     pub(crate) fn is_due(&self) -> bool {
-        self.own.is_some_and(|own| own.judged < own.version)
+        self.own.is_some_and(|own| own.compared_under < own.version)
     }
 
     pub(crate) fn same_content(&self, other: &Self) -> bool {
@@ -168,37 +168,36 @@ pub struct PageInfo {
     pub content: ContentHash,
     /// `None` for a page that redirects, is awaited or has no words.
     pub comparable: Option<StoredComparable>,
-    /// What it says beyond the frame of its host, and which version of the frame it was compared under; `None` where no frame was
-    /// known.
+    /// The own text, and the version of the host's frame under which the page was compared; `None`
+    /// without a frame.
     pub own: Option<Own>,
     pub words: u32,
-    /// Its score, if known.
     pub score: Option<f64>,
-    /// When it was fetched last.
+    /// When it was last fetched.
     pub fetched: Option<u64>,
-    /// When its content was last found to be other than before.
+    /// When its content last changed.
     pub changed: Option<u64>,
-    /// When it was first seen with its present content, or with one that nearly matches it: what
-    /// the rules `earliest` and `latest` go by.
+    /// When it was first seen with its current content or one that nearly matches it; used by the
+    /// rules `earliest` and `latest`.
     pub first_seen: Option<u64>,
-    /// Its canonical address, if it names one.
+    /// Its canonical URL, if it names one.
     pub canonical: Option<String>,
-    /// The address it redirects to, in a cycle of redirects too.
+    /// The target of its redirect, also in a cycle of redirects.
     pub redirects_to: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Seen {
-    /// Its address was never seen, at most redirected to.
+    /// The address was never seen before, except possibly as the target of a redirect.
     First,
-    /// It is known with this very content.
+    /// Known with exactly this content.
     Unchanged,
-    /// It is known with another content, or as a redirect.
+    /// Known with another content, or as a redirect.
     Changed,
 }
 
 impl Seen {
-    /// Its name in every output.
+    /// The name in every output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -207,7 +206,7 @@ impl Seen {
         }
     }
 
-    /// Of a page with this place and content, seen with this content.
+    /// For a page with this place and stored content, seen with content `now`.
     pub(crate) fn of(place: Option<PageRecord>, known: &ContentHash, now: &ContentHash) -> Self {
         match place {
             None | Some(PageRecord::Bare { why: Bare::Awaited, .. }) => Self::First,
@@ -221,14 +220,14 @@ impl Seen {
     }
 }
 
-/// The known page most like another, whether it matches or not.
+/// The known page most similar to another, whether it matches or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nearest {
     pub url: String,
     pub likeness: Likeness,
 }
 
-/// Refuses a redirect that leads nowhere else.
+/// Refuses a redirect to the page itself.
 pub(crate) fn good_redirect(from: &str, to: &str) -> Result<(), StoreError> {
     good_url(from)?;
     good_url(to)?;
@@ -238,7 +237,7 @@ pub(crate) fn good_redirect(from: &str, to: &str) -> Result<(), StoreError> {
     }
 }
 
-/// Refuses an address that cannot be kept.
+/// Refuses an address of invalid length.
 pub(crate) fn good_url(url: &str) -> Result<(), StoreError> {
     if (1..=LONGEST_URL).contains(&url.len()) {
         return Ok(());

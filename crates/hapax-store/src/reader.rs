@@ -1,8 +1,8 @@
-//! Reads a repository at one commit, so that several answers agree with each other.
+//! Reads a repository at one commit, so that several results are consistent.
 //!
-//! A [`Reader`] keeps its commit however much is written meanwhile, and the file cannot reuse that space: do not
-//! keep it for long. Pages are listed in the byte order of their addresses, groups by number. A [`Market`] is a
-//! named list of rules that chooses another winner for each group; only its rules are stored.
+//! A [`Reader`] keeps its commit while others write, and the file cannot reuse that space, so do not keep it
+//! for long. Pages are listed in byte order of their addresses, groups by number. A [`Market`] is a named list
+//! of rules that chooses another winner for each group; only its rules are stored.
 //!
 //! Source: Zhu et al. 2012, section 5, for markets.
 
@@ -30,12 +30,12 @@ pub struct Reader {
     watch: Arc<Watch>,
 }
 
-/// The copies that stay under a named list of rules.
+/// The winners under a named list of rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Market {
     pub name: String,
     pub rules: Rules,
-    /// Groups whose winner is another one than the repository's.
+    /// Groups whose winner differs from the repository's.
     winners: BTreeMap<GroupId, PageId>,
 }
 
@@ -59,7 +59,7 @@ impl Reader {
         Self { view, file, watch }
     }
 
-    /// What the repository was made with, and its rules and markets.
+    /// Settings of the repository, including its rules and markets.
     pub fn settings(&self) -> &Settings {
         &self.view.settings
     }
@@ -69,12 +69,12 @@ impl Reader {
     }
 
     pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
-        self.ask(|view| view.page(url))
+        self.query(|view| view.page(url))
     }
 
     /// The first `limit` events after a sequence number, oldest first.
     pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
-        self.ask(|view| view.events(after, limit))
+        self.query(|view| view.events(after, limit))
     }
 
     /// Applies the rules of a market to all groups.
@@ -93,31 +93,31 @@ impl Reader {
             let folder = self.file.parent().unwrap_or(&self.file).to_owned();
             return Err(StoreError::NoMarket { folder, name: name.into(), known });
         };
-        let winners = self.ask(|view| market_winners(view, rules))?;
+        let winners = self.query(|view| market_winners(view, rules))?;
         Ok(Market { name: name.into(), rules: rules.clone(), winners })
     }
 
-    /// How a page stands to the winner of its group, in a market if one is given. `None` if it
-    /// is not known.
+    /// The status of a page relative to the winner of its group, in a market if one is given.
+    /// `None` if the page is unknown.
     pub fn status(
         &self,
         url: &str,
         market: Option<&Market>,
     ) -> Result<Option<Decision>, StoreError> {
-        self.ask(|view| match view.id(url)? {
+        self.query(|view| match view.id(url)? {
             Some(page) => status(view, page, market),
             None => Ok(None),
         })
     }
 
-    /// The next `limit` pages behind an address, and how they stand.
+    /// The next `limit` pages after an address, with their status.
     pub fn pages(
         &self,
         after: Option<&str>,
         limit: usize,
         market: Option<&Market>,
     ) -> Result<Vec<(PageInfo, Decision)>, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let urls = &view.tables.urls;
             let from = after.map_or(Bound::Unbounded, Bound::Excluded);
             let mut found = Vec::new();
@@ -129,13 +129,13 @@ impl Reader {
         })
     }
 
-    /// The group of a page: with a market, its winner there.
+    /// The group of a page; with a market, its winner there.
     pub fn group(
         &self,
         url: &str,
         market: Option<&Market>,
     ) -> Result<Option<GroupInfo>, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let Some(mut group) = view.group(url)? else { return Ok(None) };
             if let Some(&winner) = market.and_then(|market| market.winners.get(&group.id)) {
                 group.record.winner = winner;
@@ -145,13 +145,13 @@ impl Reader {
         })
     }
 
-    /// The pages of a group, and how they stand.
+    /// The pages of a group, with their status.
     pub fn members(
         &self,
         group: &GroupInfo,
         market: Option<&Market>,
     ) -> Result<Vec<(PageInfo, Decision)>, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let mut found = Vec::with_capacity(group.pages.len());
             for (page, url) in &group.pages {
                 found.extend(both(view, url, *page, market)?);
@@ -160,7 +160,7 @@ impl Reader {
         })
     }
 
-    /// The next `limit` groups behind a number that have at least `least` members.
+    /// The next `limit` groups after a number that have at least `least` members.
     pub fn groups(
         &self,
         after: Option<GroupId>,
@@ -168,7 +168,7 @@ impl Reader {
         least: u32,
         market: Option<&Market>,
     ) -> Result<Vec<GroupSummary>, StoreError> {
-        self.ask(|view| {
+        self.query(|view| {
             let OpenTables { groups, names, .. } = &view.tables;
             let from = after.map_or(Bound::Unbounded, |group| Bound::Excluded(group.0));
             let mut found = Vec::new();
@@ -192,13 +192,13 @@ impl Reader {
         })
     }
 
-    fn ask<T>(&self, question: impl FnOnce(&View) -> Outcome<T>) -> Result<T, StoreError> {
+    fn query<T>(&self, question: impl FnOnce(&View) -> Outcome<T>) -> Result<T, StoreError> {
         guarded(|| question(&self.view)).map_err(|fault| self.watch.refusal(fault, &self.file))
     }
 }
 
-/// Events of a repository that nobody has open, without its index: for followers that come and
-/// go.
+/// Events of a repository that is not open, without loading its index; for followers that run
+/// occasionally.
 pub fn read_events(folder: &Path, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
     let file = folder.join(tables::FILE);
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
@@ -208,7 +208,7 @@ pub fn read_events(folder: &Path, after: u64, limit: usize) -> Result<Vec<EventI
     read.map_err(|fault| fault.at(&file))
 }
 
-/// A page and how it stands.
+/// A page and its status.
 pub(crate) fn both(
     view: &View,
     url: &str,

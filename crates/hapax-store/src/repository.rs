@@ -1,8 +1,7 @@
 //! The repository: one folder, one writer at a time, any number of readers.
 //!
-//! Share it between threads by reference. See the crate's header for what it promises.
-//!
-//! Writers wait for one another, readers for nobody: each reads the state some commit left.
+//! Share it between threads by reference. The crate's header lists its guarantees. Writers wait for each other;
+//! readers never wait, and read the state of some commit.
 
 mod following;
 mod recovery;
@@ -32,12 +31,12 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Where the index came from when the repository was opened.
+/// Where the index came from on opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexOrigin {
     /// The repository is new.
     New,
-    /// Its file, which was whole and of the last commit.
+    /// The repository is new.
     File,
     /// The records, because the file could not be used.
     Rebuilt {
@@ -46,14 +45,14 @@ pub enum IndexOrigin {
     },
 }
 
-/// Seconds since 1970, now.
+/// Returns the current time in seconds since 1970.
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 type Job = Vec<Op>;
 type JobResult = Result<Vec<Answer>, StoreError>;
 
 pub struct Repository {
-    // The view is of the database, and goes first.
+    // The view refers to the database, so it must be dropped first.
     view: Mutex<Arc<View>>,
     writer: Mutex<Writer>,
     queue: Queue<Job, JobResult>,
@@ -65,7 +64,7 @@ pub struct Repository {
     watch: Arc<Watch>,
     backend: Mutex<StoreFile>,
     cache_bytes: usize,
-    /// The disk refused the last write.
+    /// Whether the disk refused the last write.
     refused: AtomicBool,
     /// A [`Role`].
     role: AtomicU8,
@@ -74,19 +73,20 @@ pub struct Repository {
     key: Key,
 }
 
-/// What only whoever writes may look at.
+/// The state of the writer.
 struct Writer {
-    /// Closed after the disk failed, until it can be opened again.
+    /// `None` after a disk failure, until the file can be opened again.
     db: Option<opening::OpenFile>,
     settings: Settings,
     counters: Counters,
-    /// The disk failed: the file must be opened again, and the index file would be a lie.
+    /// Whether the disk failed: then the file must be opened again, and the index file would be
+    /// wrong.
     failed: bool,
-    /// When that was last tried.
+    /// When reopening was last tried.
     tried: Option<Instant>,
-    /// Is there a log of changes?
+    /// Whether there is a change log.
     logging: bool,
-    /// Is it noted in the file that a standby follows?
+    /// Whether the file records that a standby follows.
     followed: bool,
 }
 
@@ -97,16 +97,16 @@ impl std::fmt::Debug for Repository {
 }
 
 impl Repository {
-    /// A new repository in a folder, which is made if it is not there.
+    /// Creates a repository in a folder, which is created if necessary.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Exists`], or the disk refuses.
+    /// [`StoreError::Exists`], or a disk error.
     pub fn create(folder: &Path, settings: Settings) -> Result<Self, StoreError> {
         Self::create_on(folder, settings, Arc::new(RealDisk))
     }
 
-    /// [`create`](Self::create) on a disk of the caller's.
+    /// As [`create`](Self::create), on a disk of the caller.
     pub fn create_on(
         folder: &Path,
         settings: Settings,
@@ -125,7 +125,7 @@ impl Repository {
         Ok(made)
     }
 
-    /// Opens a repository. With a recipe, refuses one that holds fingerprints of another.
+    /// Opens a repository. If a recipe is given, refuses a repository with another one.
     ///
     /// # Errors
     ///
@@ -134,8 +134,8 @@ impl Repository {
         Self::open_on(folder, recipe, Arc::new(RealDisk))
     }
 
-    /// [`open`](Self::open), with so many bytes of the file kept in memory at most instead of
-    /// [`CACHE_BYTES`](crate::CACHE_BYTES). The index is in memory besides.
+    /// As [`open`](Self::open), with this maximum size of the file cache in bytes instead of
+    /// [`CACHE_BYTES`](crate::CACHE_BYTES). The index takes additional memory.
     pub fn open_cached(
         folder: &Path,
         recipe: Option<&RecipeId>,
@@ -144,7 +144,7 @@ impl Repository {
         Self::open_sized(folder, recipe, Arc::new(RealDisk), cache_bytes)
     }
 
-    /// [`open`](Self::open) on a disk of the caller's.
+    /// As [`open`](Self::open), on a disk of the caller.
     pub fn open_on(
         folder: &Path,
         recipe: Option<&RecipeId>,
@@ -218,8 +218,8 @@ impl Repository {
         Ok(opened)
     }
 
-    /// Takes the time of events, and of pages that come without one, from this clock instead of the
-    /// system's: seconds since 1970.
+    /// Uses this clock (seconds since 1970) instead of the system's for the times of events and of
+    /// pages without a time.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
@@ -230,69 +230,70 @@ impl Repository {
         &self.folder
     }
 
-    /// What sketches that confirm matches are made with, by
-    /// [`Fingerprinter::with_key`](hapax::fingerprint::Fingerprinter::with_key): made at random with the
-    /// repository, and for the process that has it open only.
+    /// The key for sketches that confirm matches; use it with
+    /// [`Fingerprinter::with_key`](hapax::fingerprint::Fingerprinter::with_key). It is created at
+    /// random with the repository; keep it inside the process that has the repository open.
     pub const fn key(&self) -> &Key {
         &self.key
     }
 
-    /// Where the index came from.
     pub const fn index_origin(&self) -> &IndexOrigin {
         &self.origin
     }
 
-    /// What it was made with, and its present rules.
+    /// The settings, with the current rules.
     pub fn settings(&self) -> Settings {
         self.view().settings.clone()
     }
 
-    /// What would be said of a page, as of the last commit. Nothing changes.
+    /// The decision that an observation of this page would get, as of the last commit. Changes
+    /// nothing.
     pub fn check(&self, page: &Observation) -> Result<Decision, StoreError> {
         Ok(self.check_named(page, 0)?.0)
     }
 
-    /// [`check`](Self::check), and the addresses of the nearest `named` of the matches.
+    /// As [`check`](Self::check), with the addresses of the nearest `named` matches.
     pub fn check_named(
         &self,
         page: &Observation,
         named: usize,
     ) -> Result<(Decision, Vec<String>), StoreError> {
         let at = (self.clock)();
-        self.ask(|view| view.check(page, named, at))
+        self.query(|view| view.check(page, named, at))
     }
 
-    /// The known page most like this one, itself aside, whether it matches or not; `None` when
-    /// nothing near is known. Searches farther than the bound: compares with every fingerprint.
+    /// The known page most similar to this one (other than itself), whether it matches or not;
+    /// `None` if no similar page is known. Searches beyond the bound by comparing with every
+    /// fingerprint.
     pub fn nearest(&self, page: &Observation) -> Result<Option<Nearest>, StoreError> {
-        self.ask(|view| view.nearest(page))
+        self.query(|view| view.nearest(page))
     }
 
     pub fn page(&self, url: &str) -> Result<Option<PageInfo>, StoreError> {
-        self.ask(|view| view.page(url))
+        self.query(|view| view.page(url))
     }
 
     pub fn group(&self, url: &str) -> Result<Option<GroupInfo>, StoreError> {
-        self.ask(|view| view.group(url))
+        self.query(|view| view.group(url))
     }
 
     /// The first `limit` events after a sequence number, oldest first.
     pub fn events(&self, after: u64, limit: usize) -> Result<Vec<EventInfo>, StoreError> {
-        self.ask(|view| view.events(after, limit))
+        self.query(|view| view.events(after, limit))
     }
 
-    /// The time by its clock.
+    /// The current time of its clock.
     pub(crate) fn now(&self) -> u64 {
         (self.clock)()
     }
 
-    /// Everything as of the last commit, for questions that must agree with each other.
+    /// A reader of the last commit, for several consistent queries.
     pub fn reader(&self) -> Reader {
         self.reopen_if_failed();
         Reader::new(self.view(), self.file.clone(), self.watch.clone())
     }
 
-    /// Groups choose again, pages find their group again by their content: for repair.
+    /// For repair: groups elect winners again, and pages find their groups by content.
     pub(crate) fn regroup(
         &self,
         groups: Vec<GroupId>,
@@ -301,34 +302,34 @@ impl Repository {
         self.count(Op::Regroup { groups, pages }).map(drop)
     }
 
-    /// The file of the store, and the disk it is on.
+    /// The disk of the store's file.
     pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
     }
 
     pub fn stats(&self) -> Result<Stats, StoreError> {
-        let stats = self.ask(View::stats)?;
+        let stats = self.query(View::stats)?;
         let disk = |source| StoreError::Disk { file: self.file.clone(), source };
         let file_bytes = fs::metadata(&self.file).map_err(disk)?.len();
         let index_bytes = self.index.memory_bytes() as u64;
         let syncs = self.watch.syncs.load(Ordering::Relaxed);
-        // Segments are merged in the background, between commits too.
+        // Segments are merged in the background, also between commits.
         let segments = self.index.snapshot().segments().len() as u64;
         Ok(Stats { file_bytes, index_bytes, syncs, segments, ..stats })
     }
 
-    /// Bytes of the file that are kept in memory now, or were at the last commit while one is made, and of the checksums
-    /// of its blocks.
+    /// Memory of the file cache (as of the last commit while one is being made) and of the block
+    /// checksums, in bytes.
     pub fn cached_bytes(&self) -> u64 {
         if let Ok(writer) = self.writer.try_lock()
             && let Some(db) = &writer.db
         {
-            self.note_cached(db);
+            self.record_cached(db);
         }
         self.watch.cached.load(Ordering::Relaxed)
     }
 
-    fn note_cached(&self, db: &opening::OpenFile) {
+    fn record_cached(&self, db: &opening::OpenFile) {
         let bytes = db.cache_stats().used_bytes() + db.backend().memory_bytes();
         self.watch.cached.store(bytes as u64, Ordering::Relaxed);
     }
@@ -337,7 +338,7 @@ impl Repository {
         self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn ask<T>(
+    pub(crate) fn query<T>(
         &self,
         question: impl FnOnce(&View) -> Outcome<T>,
     ) -> Result<T, StoreError> {
@@ -351,7 +352,7 @@ impl Repository {
 }
 
 impl Drop for Repository {
-    /// Keeps the index for the next time. Should that fail, it is rebuilt then.
+    /// Saves the index. If this fails, it is rebuilt on the next opening.
     fn drop(&mut self) {
         self.merger.stop();
         let writer = self.writer();

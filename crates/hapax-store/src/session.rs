@@ -1,10 +1,10 @@
-//! One transaction that writes: the operations on open tables.
+//! One write transaction: the operations on open tables.
 //!
-//! A session changes tables, which a transaction can drop, and the index, which it cannot: so
-//! it notes what the index had before, and whoever drops the transaction puts that back.
+//! A session changes tables, which are restored by dropping the transaction, and the index, which is not: so it
+//! records the previous index entries, and whoever drops the transaction restores these.
 //!
-//! Always true of a page with an address, between operations: it has a record and a place. It
-//! has content in its record exactly if its place says so, and then the index has it.
+//! Invariants between operations: a page with an address has a record and a place. Its record has content
+//! exactly if its place says so, and then the index has it.
 
 use crate::changes::{self, Changed};
 use crate::codec;
@@ -25,7 +25,7 @@ use hapax::index::Entry;
 use hapax::index::live::LiveIndex;
 use redb::{ReadableTable, Table, WriteTransaction};
 
-/// What is asked of a session.
+/// An operation of a session.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Page(Action),
@@ -43,40 +43,40 @@ pub(crate) enum Op {
     },
     /// Compares those of the pages again that were compared under an older frame.
     Recheck(Vec<PageId>),
-    /// What a repair made up is decided anew: groups choose their winners and are compared with
-    /// them, pages find a group.
+    /// Decides again about data restored by a repair: groups elect winners and are verified, pages
+    /// find a group.
     Regroup {
         groups: Vec<GroupId>,
         pages: Vec<PageId>,
     },
 }
 
-/// Something that happened to a page.
+/// An event about a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     Observe(Box<Observation>),
-    /// It was found to redirect.
+    /// The page redirects.
     Redirect {
         from: String,
-        /// Where it leads.
+        /// The target.
         to: String,
-        /// When that was found, seconds since 1970.
+        /// When this was observed, in seconds since 1970.
         fetched: Option<u64>,
     },
-    /// It exists no more.
+    /// The page was deleted.
     Forget {
         url: String,
     },
-    /// Its score is this from now on.
+    /// The page's score changed.
     Score {
         url: String,
-        /// The score; `None` for unknown.
+        /// `None` for unknown.
         score: Option<f64>,
     },
 }
 
 impl Action {
-    /// The page it happened to.
+    /// The page concerned.
     pub fn url(&self) -> &str {
         match self {
             Self::Observe(page) => &page.url,
@@ -90,7 +90,7 @@ impl Action {
 /// The result of an [`Action`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// The page stands like this.
+    /// The decision on the page.
     Decided(Box<Decision>),
     /// Whether the page was known.
     Known(bool),
@@ -111,21 +111,21 @@ pub(crate) enum Answer {
     Counted(u64),
 }
 
-/// A verdict, and whom it is about.
+/// A verdict on a page, with addresses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The page's number; `None` for a page that is not recorded.
+    /// The page's number; `None` if the page is not recorded.
     pub page: Option<PageId>,
-    /// Was it known before it was seen now? `None` for a page that was only looked up.
+    /// Whether it was known before; `None` if the page was only checked.
     pub seen: Option<Seen>,
     pub verdict: Verdict,
-    /// The address of the copy that stays, when that is another page.
+    /// The address of the winner, if that is another page.
     pub winner_url: Option<String>,
-    /// What it says beyond the frame of its host, if one is known.
+    /// The own text, if the host has a frame.
     pub own: Option<OwnShown>,
 }
 
-/// What the index had of a page before.
+/// The previous index entries of pages.
 pub(crate) type Undo = Vec<(PageId, Option<Fingerprint>)>;
 
 pub(crate) struct Session<'t, 'r> {
@@ -134,7 +134,7 @@ pub(crate) struct Session<'t, 'r> {
     pages: Table<'t, u32, &'static [u8]>,
     former: Table<'t, u32, (u64, &'static str)>,
     groups: LiveGroups<WriteState<'t>>,
-    /// `None` where frames are off.
+    /// `None` if frames are off.
     learning: Option<Learning<'t>>,
     transaction: &'t WriteTransaction,
     index: &'r LiveIndex,
@@ -142,7 +142,7 @@ pub(crate) struct Session<'t, 'r> {
     settings: Settings,
     comparing: Comparing,
     record: Vec<u8>,
-    /// The page that was written last, which an operation asks about most.
+    /// The page that was written last, because operations mostly ask about it.
     recent: Option<(PageId, PageData)>,
 }
 
@@ -160,7 +160,7 @@ macro_rules! world {
     };
 }
 
-// Behind the macro, which it uses.
+// After the macro, which it uses.
 mod own_text;
 
 impl<'t, 'r> Session<'t, 'r> {
@@ -205,7 +205,7 @@ impl<'t, 'r> Session<'t, 'r> {
         })
     }
 
-    /// Writes what was counted. The settings may have changed, too.
+    /// Writes the counters, and the settings, which may have changed.
     pub(crate) fn finish(mut self) -> Outcome<(Counters, Settings)> {
         let state = self.groups.state_mut();
         state.flush()?;
@@ -272,7 +272,7 @@ impl<'t, 'r> Session<'t, 'r> {
         let mut new = PageData {
             content: seen.content,
             comparable: seen.comparable.clone(),
-            // Of this very text it is known already.
+            // If the text is unchanged, its known sketch is kept.
             keyed: seen.keyed.or(old.keyed.filter(|_| old.content == seen.content)),
             own: None,
             words: seen.words,
@@ -286,7 +286,7 @@ impl<'t, 'r> Session<'t, 'r> {
             canonical: seen.canonical.clone(),
         };
         new.own = match seen.pieces.is_empty() {
-            // Without the text, what is known of this very text stays.
+            // Without the text, the own text is kept if the content is unchanged.
             true => old.own.filter(|_| old.content == seen.content),
             false => self.own_text(id, seen)?,
         };
@@ -309,7 +309,7 @@ impl<'t, 'r> Session<'t, 'r> {
         let proved = same && (old.keyed != new.keyed || text_of(&old) != text_of(&new));
         self.put_page(id, known.as_ref(), &new)?;
         if proved && new.comparable.is_some() {
-            // What its public signature matched may match no more.
+            // Matches by its public signature may not be confirmed by the new sketch.
             self.groups.regroup(&world!(self), id).map_err(of_groups)?;
         }
         let verdict = self.groups.seen(&world!(self), id, content).map_err(of_groups)?;
@@ -353,7 +353,7 @@ impl<'t, 'r> Session<'t, 'r> {
         self.gone(pages)
     }
 
-    /// Pages that are there leave; says how many.
+    /// Removes known pages; returns their number.
     fn gone(&mut self, mut pages: Vec<PageId>) -> Outcome<u64> {
         pages.sort_unstable();
         pages.dedup();
@@ -366,7 +366,7 @@ impl<'t, 'r> Session<'t, 'r> {
         }
         self.groups.gone(&world!(self), &there).map_err(of_groups)?;
         for &page in &pages {
-            // Still there, because other pages redirect to it; nothing else is known of it.
+            // Kept, because other pages redirect to it; its data is dropped.
             if self.groups.state().page(page)?.is_some() {
                 let old = page_data(&self.pages, page)?;
                 self.put_page(page, Some(&old), &PageData::blank())?;
@@ -419,7 +419,7 @@ impl<'t, 'r> Session<'t, 'r> {
         Ok(up_to + 1 - first)
     }
 
-    /// The page at an address; a new one gets a number, and its record from the caller.
+    /// The page at an address; a new one gets a number here, and its record from the caller.
     fn page_at(&mut self, url: &str) -> Outcome<(PageId, Option<PageData>)> {
         if let Some(row) = self.urls.get(url)? {
             let page = PageId(row.value());
@@ -431,16 +431,16 @@ impl<'t, 'r> Session<'t, 'r> {
         counters.next_page += 1;
         self.urls.insert(url, number)?;
         self.names.insert(number, url)?;
-        self.groups.state_mut().note(Part::Names, number);
+        self.groups.state_mut().touch(Part::Names, number);
         Ok((PageId(number), None))
     }
 
-    /// Writes a record, and keeps the index in step.
+    /// Writes a record and updates the index.
     fn put_page(&mut self, page: PageId, old: Option<&PageData>, new: &PageData) -> Outcome<()> {
         if Some(new) != old {
             codec::write_page(page, new, &mut self.record);
             self.pages.insert(page.0, self.record.as_slice())?;
-            self.groups.state_mut().note(Part::Pages, page.0);
+            self.groups.state_mut().touch(Part::Pages, page.0);
         }
         self.recent = Some((page, new.clone()));
         let bits =
@@ -453,7 +453,7 @@ impl<'t, 'r> Session<'t, 'r> {
         set_index(self.index, page, is)
     }
 
-    /// Pages that lost their place in this operation lose their address, too.
+    /// Removes the addresses of pages that lost their place in this operation.
     fn sweep(&mut self) -> Outcome<()> {
         while let Some(page) = self.groups.state_mut().cleared.pop() {
             if self.groups.state().page(page)?.is_some() {
@@ -468,7 +468,7 @@ impl<'t, 'r> Session<'t, 'r> {
             self.recent = None;
             self.urls.remove(url.as_str())?;
             for part in [Part::Names, Part::Pages, Part::Former] {
-                self.groups.state_mut().note(part, page.0);
+                self.groups.state_mut().touch(part, page.0);
             }
             let last = self.groups.state().counters.last_event;
             self.former.insert(page.0, (last, url.as_str()))?;

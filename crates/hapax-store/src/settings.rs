@@ -1,4 +1,4 @@
-//! What a repository is made with, and keeps.
+//! The settings of a repository.
 
 use crate::confirm::Confirm;
 use crate::error::StoreError;
@@ -10,30 +10,30 @@ use hapax::similarity::{MinSimilarity, Policy};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The longest name of a market, in bytes.
+/// Maximum length of a market's name in bytes.
 pub const LONGEST_MARKET: usize = 64;
 
-/// Decided when a repository is created. Only the rules can change later, and the markets.
+/// Fixed when a repository is created, except the rules and markets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Which recipe made the fingerprints.
+    /// The recipe of the fingerprints.
     pub recipe: RecipeId,
     /// What counts as a near-duplicate.
     pub policy: Policy,
     pub rules: Rules,
-    /// Who is compared with whom.
+    /// Which pages may match each other.
     pub scope: Scope,
-    /// What confirms near matches of pages recorded without their texts.
+    /// How near matches of pages recorded without their texts are confirmed.
     pub confirm: Confirm,
-    /// Whether pages of one host are compared beyond its frame, too.
+    /// Whether pages of one host must also match in their own texts.
     pub frames: Frames,
     pub groups: LiveOptions,
-    /// Named lists of rules: other choices of copies from the same groups.
+    /// Named lists of rules for choosing other winners.
     pub markets: BTreeMap<String, Rules>,
 }
 
 impl Settings {
-    /// The defaults, as a corpus is cleaned; no scope.
+    /// The defaults of cleaning a corpus, without a scope.
     pub fn new(recipe: RecipeId) -> Self {
         Self {
             recipe,
@@ -48,8 +48,8 @@ impl Settings {
     }
 }
 
-/// Settings that a caller names; what it does not name is the repository's to say, and the default
-/// for a new one.
+/// Settings requested by a caller. For the others, an existing repository keeps its own, and a new
+/// one gets the defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
     /// As [`Policy::within`].
@@ -67,7 +67,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// For a new repository.
+    /// The settings for a new repository.
     pub fn made_of(&self, settings: Settings) -> Settings {
         Settings {
             policy: Policy {
@@ -82,11 +82,11 @@ impl Wanted {
         }
     }
 
-    /// Refuses a repository that was made with other settings than those named.
+    /// Refuses a repository with other settings than the requested ones.
     ///
     /// # Errors
     ///
-    /// [`StoreError::OtherSetting`] for the first that differs.
+    /// [`StoreError::OtherSetting`] for the first difference.
     pub fn must_be(&self, settings: &Settings, folder: &Path) -> Result<(), StoreError> {
         let similarity = |least: MinSimilarity| least.jaccard().to_string();
         let asked = [
@@ -119,7 +119,7 @@ impl Wanted {
     }
 }
 
-/// Letters, digits, `-`, `_` and `.`.
+/// Allows letters, digits, `-`, `_` and `.`.
 pub(crate) fn good_market(name: &str) -> Result<(), StoreError> {
     let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     if (1..=LONGEST_MARKET).contains(&name.len()) && name.chars().all(good) {

@@ -1,9 +1,8 @@
-//! The groups' records in tables: [`GroupState`] while writing and while reading.
+//! The records of groups in tables: [`GroupState`] for writing and for reading.
 //!
-//! Members and sources are visited in increasing order.
-//!
-//! An operation reads and writes the same few places and groups many times. A session keeps what
-//! it has touched of both in memory, and writes it once, in the order of the keys, at its end.
+//! Members and sources are visited in ascending order. An operation reads and writes the same few places and
+//! groups many times, so a session keeps those it touched in memory, and writes them once, in key order, at its
+//! end.
 
 use crate::changes::Changed;
 use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
@@ -17,7 +16,7 @@ use redb::{ReadableTable, Table};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// In a transaction that writes.
+/// State in a write transaction.
 pub(crate) struct WriteState<'t> {
     pub(crate) places: Table<'t, u32, &'static PlaceBytes>,
     pub(crate) groups: Table<'t, u32, &'static GroupBytes>,
@@ -25,16 +24,16 @@ pub(crate) struct WriteState<'t> {
     pub(crate) sources: Table<'t, u64, ()>,
     pub(crate) events: Table<'t, u64, &'static ChangeBytes>,
     pub(crate) counters: Counters,
-    /// The time of every change of this session, seconds since 1970.
+    /// The time of every change of this session, in seconds since 1970.
     pub(crate) at: u64,
     pub(crate) touched: Touched,
-    /// Pages that lost their record, and may have got another since.
+    /// Pages that lost their record, and may have a new one.
     pub(crate) cleared: Vec<PageId>,
-    /// Rows that were touched, if there is a log of them.
+    /// Rows that were touched, if there is a change log.
     pub(crate) changed: Option<Changed>,
 }
 
-/// Records that the tables do not have yet; `None` for those that are to be removed.
+/// Records not yet in the tables; `None` for those to remove.
 #[derive(Default)]
 pub(crate) struct Touched {
     places: BTreeMap<PageId, Option<PageRecord>>,
@@ -42,24 +41,24 @@ pub(crate) struct Touched {
 }
 
 impl WriteState<'_> {
-    /// A row of a table was touched.
-    pub(crate) fn note(&mut self, part: Part, key: impl Into<u64>) {
+    /// Records that a row of a table was touched.
+    pub(crate) fn touch(&mut self, part: Part, key: impl Into<u64>) {
         if let Some(changed) = &mut self.changed {
-            changed.note(part, key.into());
+            changed.add(part, key.into());
         }
     }
 
     pub(crate) fn flush(&mut self) -> Outcome<()> {
         let Touched { places, groups } = std::mem::take(&mut self.touched);
         for (page, record) in places {
-            self.note(Part::Places, page.0);
+            self.touch(Part::Places, page.0);
             match record {
                 Some(record) => _ = self.places.insert(page.0, &codec::write_place(record))?,
                 None => _ = self.places.remove(page.0)?,
             }
         }
         for (group, record) in groups {
-            self.note(Part::Groups, group.0);
+            self.touch(Part::Groups, group.0);
             match record {
                 Some(record) => _ = self.groups.insert(group.0, &codec::write_group(&record))?,
                 None => _ = self.groups.remove(group.0)?,
@@ -69,10 +68,10 @@ impl WriteState<'_> {
     }
 }
 
-/// In a snapshot.
+/// State in a snapshot.
 pub(crate) struct ReadState<'v> {
     pub(crate) tables: &'v OpenTables,
-    /// Matches are mostly of one group.
+    /// Cached, because matches are mostly of one group.
     last: Cell<Option<(GroupId, GroupRecord)>>,
 }
 
@@ -145,7 +144,7 @@ impl GroupState for WriteState<'_> {
         let (was, is) = (old.map(key), new.map(key));
         if was != is {
             for (redirects, key) in was.into_iter().chain(is) {
-                self.note(if redirects { Part::Sources } else { Part::Members }, key);
+                self.touch(if redirects { Part::Sources } else { Part::Members }, key);
             }
             if let Some((redirects, key)) = was {
                 let list = if redirects { &mut self.sources } else { &mut self.members };
@@ -194,7 +193,7 @@ impl GroupState for WriteState<'_> {
         let mut stored = self.groups.iter()?;
         let mut next = stored.next().transpose()?;
         loop {
-            // The lower number of both; what was touched overrules what is stored.
+            // The smaller number of both; touched records override stored ones.
             let stored_number = next.as_ref().map(|(number, _)| GroupId(number.value()));
             let (number, there) = match (touched.peek(), stored_number) {
                 (None, None) => return Ok(()),
@@ -216,13 +215,13 @@ impl GroupState for WriteState<'_> {
 
     fn append(&mut self, change: Change) -> Outcome<()> {
         self.counters.last_event += 1;
-        self.note(Part::Events, self.counters.last_event);
+        self.touch(Part::Events, self.counters.last_event);
         self.events.insert(self.counters.last_event, &codec::write_change(change, self.at))?;
         Ok(())
     }
 }
 
-/// A snapshot is asked, never written.
+/// A snapshot is never written.
 fn refused<T>() -> Outcome<T> {
     Err(Fault::Damaged("a question wanted to write".into()))
 }

@@ -1,7 +1,7 @@
-//! The tables of the file, and the row that says what the file is.
+//! The tables of the file, and the row that identifies the file.
 //!
-//! Numbers are keys wherever order of arrival is order of writing, so that a batch appends to
-//! the ends of the trees. Only `urls` has keys in no order; a batch sorts them first.
+//! Keys are numbers wherever order of arrival is order of writing, so a batch appends to the ends of the trees.
+//! Only `urls` has unordered keys, which a batch sorts first.
 
 use crate::codec::{ChangeBytes, GroupBytes, PlaceBytes, UntimedBytes};
 use crate::confirm::{self, Confirm};
@@ -15,26 +15,26 @@ use hapax::similarity::Policy;
 use redb::{ReadableTable, TableDefinition};
 use std::collections::BTreeMap;
 
-/// The format this version writes, and the newest it reads.
+/// The format that is written, and the newest that can be read.
 pub(crate) const FORMAT: u32 = 4;
-/// Set while groups have yet to choose again, because an older format was read.
+/// Set while groups must elect winners again after an upgrade from an older format.
 const CHOOSE_AGAIN: &str = "choose again";
-/// How the names of markets begin in `meta`.
+/// Prefix of the names of markets in `meta`.
 const MARKET: &str = "market ";
-/// The name of the file in the folder.
+/// File name in the folder.
 pub const FILE: &str = "pages.redb";
 
 pub(crate) const PAGES: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("pages");
 pub(crate) const URLS: TableDefinition<'_, &str, u32> = TableDefinition::new("urls");
 pub(crate) const NAMES: TableDefinition<'_, u32, &str> = TableDefinition::new("names");
-/// Addresses of pages that are no more, which events still name: by number, after the sequence
-/// number of the last event that can be about it.
+/// Addresses of deleted pages that events still refer to: by number, with the sequence number of
+/// the last event that can be about the page.
 pub(crate) const FORMER: TableDefinition<'_, u32, (u64, &str)> = TableDefinition::new("former");
 pub(crate) const PLACES: TableDefinition<'_, u32, &PlaceBytes> = TableDefinition::new("places");
 pub(crate) const GROUPS: TableDefinition<'_, u32, &GroupBytes> = TableDefinition::new("groups");
-/// Group and page in one number, the group above.
+/// Group (high bits) and page in one number.
 pub(crate) const MEMBERS: TableDefinition<'_, u64, ()> = TableDefinition::new("members");
-/// Target and redirecting page in one number, the target above.
+/// Target (high bits) and redirecting page in one number.
 pub(crate) const SOURCES: TableDefinition<'_, u64, ()> = TableDefinition::new("sources");
 pub(crate) const EVENTS: TableDefinition<'_, u64, &ChangeBytes> =
     TableDefinition::new("timed events");
@@ -48,7 +48,7 @@ pub(crate) const fn pair(above: u32, below: u32) -> u64 {
     (above as u64) << 32 | below as u64
 }
 
-/// The keys of all pairs with this number above.
+/// The keys of all pairs with this high number.
 pub(crate) const fn pairs_of(above: u32) -> std::ops::RangeInclusive<u64> {
     pair(above, 0)..=pair(above, u32::MAX)
 }
@@ -57,13 +57,13 @@ pub(crate) const fn pairs_of(above: u32) -> std::ops::RangeInclusive<u64> {
 pub(crate) struct Counters {
     pub(crate) next_page: u64,
     pub(crate) next_group: u64,
-    /// The next place in the order of recorded contents.
+    /// The next number in the order of recorded contents.
     pub(crate) next_recorded: u64,
-    /// The last event's sequence number.
+    /// Sequence number of the last event.
     pub(crate) last_event: u64,
-    /// The last event that was dropped.
+    /// Sequence number of the last dropped event.
     pub(crate) dropped_events: u64,
-    /// Commits so far: an index file belongs to one of them.
+    /// Number of commits; an index file belongs to one of them.
     pub(crate) commits: u64,
 }
 
@@ -89,7 +89,7 @@ impl Counters {
         Ok(Self {
             next_page: of("next page")?,
             next_group: of("next group")?,
-            // Format 1 has none: the places are the numbers of the pages, counted from 1.
+            // Missing in format 1, which used page numbers, from 1.
             next_recorded: match table.get("next recorded")? {
                 Some(row) => row.value(),
                 None => of("next page")? + 1,
@@ -178,9 +178,9 @@ pub(crate) fn read_format(table: &impl ReadableTable<&'static str, &'static str>
     parsed(table, "format")
 }
 
-/// Brings an older file to the present format, in one commit. Formats 1 to 3 knew no frames: their pages go on being
-/// compared as a whole. Formats 1 and 2 had no key: their pages have no sketches under it, so their matches stay as
-/// they are until pages are seen again.
+/// Upgrades an older file to the current format, in one commit. Formats 1 to 3 had no frames: their
+/// pages are still compared as a whole. Formats 1 and 2 had no key: their pages have no keyed
+/// sketches, so their matches are kept until the pages are seen again.
 pub(crate) fn upgrade(transaction: &redb::WriteTransaction, from: u32) -> Outcome<()> {
     let mut meta = transaction.open_table(META)?;
     meta.insert("format", FORMAT.to_string().as_str())?;
@@ -206,7 +206,7 @@ pub(crate) fn upgrade(transaction: &redb::WriteTransaction, from: u32) -> Outcom
     Ok(())
 }
 
-/// Do groups have to choose again? No longer after the settings were written.
+/// Whether groups must elect winners again; reset by writing the settings.
 pub(crate) fn must_choose_again(
     table: &impl ReadableTable<&'static str, &'static str>,
 ) -> Outcome<bool> {

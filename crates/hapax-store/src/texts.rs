@@ -1,9 +1,9 @@
-//! Keeps texts of pages in `texts.redb`, so that two can be shown side by side later.
+//! Stores texts of pages in `texts.redb`, to show two of them next to each other later.
 //!
-//! A cache: verdicts do not need it, it may be deleted, and the last texts may be missing after a crash. Texts are
-//! packed; above the size limit the oldest are dropped. Writing never waits: a text is dropped when the writing
-//! thread cannot keep up. The table `texts` maps an ascending number to address and packed text (empty for a
-//! removed text), `numbers` an address to its number; copies take the numbers above their own.
+//! A cache: verdicts do not need it, it may be deleted, and the last texts may be missing after a crash. Texts
+//! are compressed; above the size limit the oldest are dropped. Writing never waits: a text is dropped if the
+//! writing thread cannot keep up. The table `texts` maps ascending numbers to address and compressed text
+//! (empty for a removed text), `numbers` addresses to numbers; copies take the numbers above their own.
 
 use crate::error::Outcome;
 use crate::increment::Part;
@@ -17,24 +17,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The name of the file in the folder.
+/// File name in the folder.
 pub const FILE: &str = "texts.redb";
 const TEXTS: TableDefinition<'_, u64, (&str, &[u8])> = TableDefinition::new("texts");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 const BYTES: TableDefinition<'_, &str, u64> = TableDefinition::new("bytes");
-/// In `bytes`: of all texts together, and the random number of the file.
+/// In `bytes`: the total size of all texts, and the random id of the file.
 const ALL: &str = "all";
 const ID: &str = "id";
-/// Texts that may wait to be written.
+/// Maximum number of texts waiting to be written.
 const QUEUE: usize = 128;
-/// Bytes of the longest text that is kept.
+/// Maximum size of a stored text in bytes.
 const LONGEST: usize = 1 << 20;
-/// Fast: a text is packed once and read seldom.
+/// Fast, because a text is compressed once and rarely read.
 const LEVEL: i32 = 1;
-/// So often what was put reaches the disk. Until then the store below keeps a note of every page of the file that was
-/// written, and a crash loses it.
+/// Interval of syncs. Until a sync, redb keeps track of every written page, and a crash loses the
+/// texts.
 const SYNC_EVERY: Duration = Duration::from_secs(10);
-/// Memory of the file's cache; texts are seldom read twice.
+/// Size of the file cache in bytes; texts are rarely read twice.
 const CACHE_BYTES: usize = 16 << 20;
 
 enum Change {
@@ -52,7 +52,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Opens the file in a folder. One that cannot be read is made anew: it is a cache.
+    /// Opens the file in a folder. An unreadable file is replaced, because it is a cache.
     pub fn open(folder: &Path, max_bytes: u64) -> Result<Self, redb::Error> {
         Self::open_synced(folder, max_bytes, SYNC_EVERY)
     }
@@ -85,7 +85,7 @@ impl Texts {
         Ok(Self { db, max_bytes, queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Keeps a text, if there is time for it.
+    /// Stores a text, unless the queue is full.
     pub fn put(&self, url: &str, text: String) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(queue) = queue
@@ -95,7 +95,7 @@ impl Texts {
         }
     }
 
-    /// Forgets a text, for certain: whoever deletes a page wants it gone.
+    /// Removes a text, durably, because whoever deletes a page wants it gone.
     pub fn remove(&self, url: &str) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(queue) = queue {
@@ -103,7 +103,7 @@ impl Texts {
         }
     }
 
-    /// The text of a page, if it is kept.
+    /// The text of a page; `None` if it is not stored.
     pub fn get(&self, url: &str) -> Option<String> {
         let read = || -> Result<Option<Vec<u8>>, redb::Error> {
             let transaction = self.db.begin_read()?;
@@ -119,21 +119,22 @@ impl Texts {
         String::from_utf8(bytes).ok()
     }
 
-    /// Bytes of the file that are kept in memory.
+    /// Memory of the file cache in bytes.
     pub fn cached_bytes(&self) -> u64 {
         self.db.cache_stats().used_bytes() as u64
     }
 
-    /// Which file it is, and its last text.
+    /// Id of the file, and number of its last text.
     pub(crate) fn position(&self) -> Option<(u64, u64)> {
         position(&self.db.begin_read().ok()?).ok()
     }
 
-    /// What a copy in this position lacks. `None` if the texts cannot be read: a copy does without.
+    /// The texts that a copy at this position lacks. `None` if the texts cannot be read; the copy
+    /// then has none.
     pub(crate) fn since(&self, copied: Option<(u64, u64)>) -> Option<TextsSince> {
         let read = || -> Result<TextsSince, redb::Error> {
             let reading = self.db.begin_read()?;
-            // What a copy has must not be lost here in a crash: its number would be given again.
+            // Synced first, because a number in the copy must not be assigned again after a crash.
             self.db.begin_write()?.commit()?;
             let to = position(&reading)?;
             let after = copied.filter(|copied| copied.0 == to.0).map(|copied| copied.1);
@@ -142,12 +143,12 @@ impl Texts {
         read().inspect_err(|error| tracing::warn!("texts are not copied: {error}")).ok()
     }
 
-    /// Texts of a copy are to be put.
+    /// Prepares to store the texts of a copy.
     pub(crate) fn applying(&self) -> Result<TextsApplied<'_>, redb::Error> {
         Ok(TextsApplied { writing: self.db.begin_write()?, texts: self })
     }
 
-    /// Writes what waits and ends the thread.
+    /// Writes waiting texts and ends the thread.
     pub fn stop(&self) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -162,7 +163,7 @@ fn write(db: &Database, changes: &Receiver<Change>, max_bytes: u64, every: Durat
     while let Ok(first) = changes.recv() {
         let mut together = vec![first];
         together.extend(changes.try_iter().take(QUEUE));
-        // A removal must not come back after a crash; a text may be lost in one.
+        // A removal must survive a crash; texts need not.
         let durable = together.iter().any(|change| matches!(change, Change::Remove(_)))
             || synced.elapsed() >= every;
         if durable {
@@ -200,7 +201,8 @@ fn apply(
     Ok(())
 }
 
-/// Puts a packed text, with a number or the next one; an empty one removes the text of the address.
+/// Stores a compressed text under a number or the next one; an empty one removes the text of the
+/// address.
 type Put<'p> = &'p mut dyn FnMut(Option<u64>, &str, &[u8]) -> Result<(), redb::Error>;
 
 fn change(
@@ -215,7 +217,7 @@ fn change(
     let mut next = texts.last()?.map_or(0, |(number, _)| number.value() + 1);
     changes(&mut |number, url, packed| {
         if number.is_some_and(|number| number < next) {
-            // It is here already.
+            // Present already.
             return Ok(());
         }
         let former = numbers.remove(url)?.map(|row| row.value());
@@ -248,12 +250,12 @@ fn change(
     Ok(())
 }
 
-/// Bytes that a text counts; one that was removed counts its address.
+/// Counted size of a text in bytes; a removed text counts its address.
 fn size((url, packed): (&str, &[u8])) -> u64 {
     if packed.is_empty() { url.len() as u64 } else { packed.len() as u64 }
 }
 
-/// Gives a new file its number.
+/// Assigns a new file its id.
 fn identify(writing: &WriteTransaction) -> Result<(), redb::Error> {
     let mut table = writing.open_table(BYTES)?;
     if table.get(ID)?.is_some() {
@@ -271,13 +273,13 @@ fn position(reading: &ReadTransaction) -> Result<(u64, u64), redb::Error> {
     Ok((id, last))
 }
 
-/// Takes part, key and value of a row.
+/// Receives part, key and value of a row.
 pub(crate) type PutRow<'p> = &'p mut dyn FnMut(Part, u64, &[&[u8]]) -> Outcome<()>;
 
 /// The texts that a copy lacks, as of one moment.
 pub(crate) struct TextsSince {
     reading: ReadTransaction,
-    /// The last text that the copy has; `None` for a copy of none of these.
+    /// The last text of the copy; `None` if it has none of these.
     after: Option<u64>,
     to: (u64, u64),
 }
@@ -287,7 +289,7 @@ impl TextsSince {
         self.to
     }
 
-    /// Calls `put` with part, key and value of every row.
+    /// Calls `put` with part, key and value for every row.
     pub(crate) fn write(&self, put: PutRow<'_>) -> Outcome<()> {
         if self.after.is_none() {
             put(Part::Clear, self.to.0, &[])?;
@@ -307,14 +309,14 @@ impl TextsSince {
     }
 }
 
-/// Texts of a copy on their way into the file.
+/// Stores the texts of a copy.
 pub(crate) struct TextsApplied<'t> {
     writing: WriteTransaction,
     texts: &'t Texts,
 }
 
 impl TextsApplied<'_> {
-    /// Takes all texts out: what comes are those of this file.
+    /// Removes all texts, to store those of this file.
     pub(crate) fn clear(&mut self, id: u64) -> Result<(), redb::Error> {
         self.writing.open_table(TEXTS)?.retain(|_, _| false)?;
         self.writing.open_table(NUMBERS)?.retain(|_, _| false)?;
@@ -353,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_comes_back_until_it_is_removed_also_after_reopening() {
+    fn a_text_is_read_back_until_it_is_removed_even_after_reopening() {
         let folder = tempfile::tempdir().unwrap();
         drop(filled(folder.path(), 1 << 20, 3));
         let texts = Texts::open(folder.path(), 1 << 20).unwrap();
@@ -377,7 +379,7 @@ mod tests {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        // As after a crash: what was not synced is not there when the file is opened.
+        // As after a crash: unsynced data is missing when the file is opened.
         let copy = tempfile::tempdir().unwrap();
         std::fs::copy(folder.path().join(FILE), copy.path().join(FILE)).unwrap();
         let found = Texts::open(copy.path(), 1 << 20).unwrap().get("http://a/1");
@@ -386,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_when_there_are_too_many_bytes() {
+    fn the_oldest_texts_are_dropped_above_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         let texts = filled(folder.path(), 50, 20);
         assert_eq!(texts.get("http://a/0"), None);
@@ -394,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_none_of_ours_is_made_anew() {
+    fn a_foreign_file_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(FILE), "not a store").unwrap();
         let texts = filled(folder.path(), 1 << 20, 1);

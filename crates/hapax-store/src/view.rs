@@ -1,10 +1,9 @@
-//! Reading: everything as of the last commit.
+//! Reads everything as of the last commit.
 //!
-//! A view holds a read transaction of the store and a snapshot of the index taken right after
-//! the same commit, so the two agree. The repository keeps one and replaces it at every commit,
-//! before the commit is acknowledged: whoever asks after an answer sees what was answered.
-//!
-//! Its tables are opened once, when it is made: opening one costs as much as two lookups in it.
+//! A view holds a read transaction of the store and a snapshot of the index taken right after the same commit,
+//! so the two agree. The repository keeps one and replaces it at every commit, before the commit is
+//! acknowledged, so callers see what was acknowledged to them. Its tables are opened once, because opening one
+//! costs as much as two lookups.
 
 use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
 use crate::error::{Outcome, of_groups};
@@ -32,40 +31,40 @@ pub struct GroupInfo {
     /// Winner, counts, radius.
     pub record: GroupRecord,
     pub winner_url: String,
-    /// All its pages, those that redirect into it included, in increasing order.
+    /// All its pages, including those that redirect into it, ascending.
     pub pages: Vec<(PageId, String)>,
 }
 
-/// A change, with the addresses of the pages it names.
+/// A change, with the addresses of its pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventInfo {
-    /// 1 for the first; no number is left out.
+    /// From 1, without gaps.
     pub sequence: u64,
     pub change: Change,
-    /// When it was recorded, seconds since 1970; `None` for events of a version without times.
+    /// When it was recorded, in seconds since 1970; `None` for events of versions without times.
     pub at: Option<u64>,
-    /// The address of the page that the change is about, or of the new winner.
+    /// The address of the page concerned, or of the new winner.
     pub url: Option<String>,
-    /// The address of the page redirected to, or of the former winner.
+    /// The address of the redirect's target, or of the previous winner.
     pub other_url: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
-    /// Pages with an address, awaited ones included.
+    /// Number of pages with an address, including awaited ones.
     pub pages: u64,
     pub with_content: u64,
     pub groups: u64,
     pub last_event: u64,
-    /// Commits since the repository was created.
+    /// Number of commits since the repository was created.
     pub commits: u64,
-    /// Bytes of the index in memory.
+    /// Memory of the index in bytes.
     pub index_bytes: u64,
-    /// Bytes of the store's file.
+    /// Size of the store's file in bytes.
     pub file_bytes: u64,
-    /// Times the file was synced since it was opened.
+    /// Number of syncs of the file since it was opened.
     pub syncs: u64,
-    /// Parts of the index, each of which every search reads.
+    /// Number of segments of the index; every search reads each of them.
     pub segments: u64,
 }
 
@@ -73,7 +72,7 @@ pub struct Stats {
 pub(crate) type ReadPages<'a> =
     Pages<'a, ReadOnlyTable<u32, &'static [u8]>, ReadOnlyTable<u32, &'static str>>;
 
-/// The tables that questions are asked of, as of one commit.
+/// The tables for queries, as of one commit.
 pub(crate) struct OpenTables {
     pub(crate) pages: ReadOnlyTable<u32, &'static [u8]>,
     pub(crate) urls: ReadOnlyTable<&'static str, u32>,
@@ -125,7 +124,7 @@ impl View {
         LiveGroups::new(ReadState::new(&self.tables), rules.clone(), self.settings.groups)
     }
 
-    /// Calls `question` with the pages behind the groups, and their addresses.
+    /// Calls `question` with access to the pages and their addresses.
     pub(crate) fn with_world<T>(
         &self,
         question: impl FnOnce(&ReadPages<'_>, &ReadOnlyTable<u32, &'static str>) -> Outcome<T>,
@@ -133,7 +132,7 @@ impl View {
         question(&self.world(), &self.tables.names)
     }
 
-    /// The pages behind the groups.
+    /// Access to the pages.
     pub(crate) fn world(&self) -> ReadPages<'_> {
         let OpenTables { pages, names, .. } = &self.tables;
         let (index, comparing) = (self.index.clone(), Comparing::by(&self.settings));
@@ -144,8 +143,8 @@ impl View {
         Ok(self.tables.urls.get(url)?.map(|row| PageId(row.value())))
     }
 
-    /// What would be said of a page as it is seen at a time; and the addresses of the nearest
-    /// `named` of its matches.
+    /// The decision on a page as if it were observed at a given time, and the addresses of the
+    /// nearest `named` of its matches.
     pub(crate) fn check(
         &self,
         seen: &Observation,
@@ -175,7 +174,7 @@ impl View {
         let new = PageData {
             content: seen.content,
             comparable: seen.comparable.clone(),
-            // Of this very text it is known already.
+            // If the text is unchanged, its known sketch is kept.
             keyed: seen.keyed.or(old.keyed.filter(|_| old.content == seen.content)),
             own: match seen.pieces.is_empty() {
                 true => old.own.filter(|_| old.content == seen.content),
@@ -236,7 +235,7 @@ impl View {
         Ok((decision(verdict, winner_url, own), named))
     }
 
-    /// What a page says beyond the frame of its host as it is now.
+    /// The own text of a page, under the current frame of its host.
     fn own_text(&self, seen: &Observation) -> Outcome<Option<Own>> {
         let Some(host) = host_of(&seen.url).filter(|_| self.settings.frames == Frames::On) else {
             return Ok(None);
@@ -245,7 +244,7 @@ impl View {
         Ok(frame.map(|frame| frame.own(&seen.pieces, frame.version())))
     }
 
-    /// What is said of it, beside a winner that is another page.
+    /// The own text for display, next to a winner that is another page.
     pub(crate) fn own_shown(
         &self,
         (own, url): (Option<Own>, &str),
@@ -271,7 +270,7 @@ impl View {
         Ok(due)
     }
 
-    /// The known page most like this one, itself aside.
+    /// The known page most similar to this one, other than itself.
     pub(crate) fn nearest(&self, seen: &Observation) -> Outcome<Option<Nearest>> {
         let Some(side) = Side::seen(seen) else { return Ok(None) };
         let scope = ScopeFacts { url: &seen.url, language: &seen.language, field: &seen.field };
@@ -304,7 +303,7 @@ impl View {
         }))
     }
 
-    /// The address that a page in this place redirects to.
+    /// The address that a page with this record redirects to.
     pub(crate) fn redirects_to(&self, place: &PageRecord) -> Outcome<Option<String>> {
         match place {
             PageRecord::Redirects { to } | PageRecord::Bare { why: Bare::Loop { to }, .. } => {
@@ -331,7 +330,7 @@ impl View {
         events_of(&self.tables, after, limit)
     }
 
-    /// Bytes of file and syncs are the repository's to fill in.
+    /// The repository fills in file size and syncs.
     pub(crate) fn stats(&self) -> Outcome<Stats> {
         Ok(Stats {
             pages: self.tables.names.len()?,

@@ -1,7 +1,7 @@
-//! The pages behind the groups: facts, comparison and search over the tables.
+//! Facts, comparison and search of pages over the tables.
 //!
-//! [`hapax::similarity`] decides what matches, and [`Confirm`] what that needs besides. What the index proposes is read again from the records, so an entry
-//! of the index that is ahead of the tables does no harm.
+//! [`hapax::similarity`] decides what matches, and [`Confirm`] what else is required. Candidates from the index
+//! are looked up in the records, so an index entry ahead of the tables does no harm.
 
 use crate::codec;
 use crate::confirm::Confirm;
@@ -20,10 +20,10 @@ use redb::ReadableTable;
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-/// How many candidates of the index are compared for each match that is wanted.
+/// Candidates of the index compared per requested match.
 const CANDIDATES_PER_MATCH: usize = 4;
 
-/// What a page's content is compared by.
+/// The data by which a page's content is compared.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     content: &'a ContentHash,
@@ -40,7 +40,7 @@ impl<'a> Side<'a> {
         Some(Self { content: &page.content, comparable, keyed, own })
     }
 
-    /// Of a page as it was seen; `None` without content.
+    /// For a page as observed; `None` without content.
     pub(crate) fn seen(page: &'a Observation) -> Option<Self> {
         let comparable = page.comparable.as_ref()?;
         Some(Self { content: &page.content, comparable, keyed: page.keyed.as_ref(), own: None })
@@ -56,7 +56,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What makes two pages alike: the settings of a repository.
+/// The settings of a repository that decide what matches.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparing {
     pub(crate) policy: Policy,
@@ -68,7 +68,7 @@ impl Comparing {
         Self { policy: settings.policy, confirm: settings.confirm }
     }
 
-    /// `addresses` is asked only if they matter; `None` is one and the same page.
+    /// Calls `addresses` only if needed; its result is `None` for one and the same page.
     fn likeness(
         &self,
         a: Side<'_>,
@@ -89,8 +89,8 @@ impl Comparing {
         Ok(likeness)
     }
 
-    /// Is the new content of a page nearly the old one? Then the page keeps its place among its
-    /// copies: a date or a counter in the text must not make it the newest of them.
+    /// Whether the new content of a page nearly matches the old one. Then the page keeps its place
+    /// in time: a date or counter in the text must not make it the newest of its copies.
     pub(crate) fn continues(&self, old: &PageData, new: &PageData) -> Outcome<bool> {
         let same = match (Side::of(old), Side::of(new)) {
             (Some(was), Some(is)) => self.likeness(was, is, || Ok(None))?.matches(),
@@ -101,10 +101,10 @@ impl Comparing {
     }
 }
 
-/// How many pages of a question are remembered.
+/// Number of pages to remember per query.
 const REMEMBERED: usize = 16;
 
-/// What a question has read: whoever matches is mostly asked for again as the winner.
+/// Pages read by a query, because a match is mostly read again as the winner.
 #[derive(Default)]
 pub(crate) struct Memory {
     pages: RefCell<Vec<(PageId, PageData)>>,
@@ -130,7 +130,7 @@ pub(crate) struct Pages<'a, P, N> {
     pub(crate) comparing: Comparing,
     /// A page whose record need not be read.
     pub(crate) recent: Option<&'a (PageId, PageData)>,
-    /// What need not be read twice, where nothing changes meanwhile.
+    /// Pages that need not be read twice, if nothing changes.
     pub(crate) memory: Option<&'a Memory>,
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn name(names: &impl ReadableTable<u32, &'static str>, page: PageId) 
     }
 }
 
-/// The engine knows pages by number; people know them by address.
+/// Replaces page numbers, which the engine uses, by addresses.
 pub(crate) fn name_redirect(
     verdict: &mut Verdict,
     end: Option<PageId>,
@@ -189,13 +189,13 @@ where
         Ok(read)
     }
 
-    /// The page's record, unless it is missing or damaged.
+    /// The page's record; `None` if it is missing or damaged.
     pub(crate) fn readable(&self, page: PageId) -> Outcome<Option<PageData>> {
         let row = self.pages.get(page.0)?;
         Ok(row.and_then(|row| codec::read_page(page, row.value()).ok()))
     }
 
-    /// How alike two pages with content are. Their addresses are read only if they matter.
+    /// The similarity of two pages with content. Reads their addresses only if needed.
     pub(crate) fn likeness_of(
         &self,
         (a, one): (PageId, &PageData),
@@ -207,8 +207,8 @@ where
         self.comparing.likeness(one, other, || Ok(Some((self.name(a)?, self.name(b)?))))
     }
 
-    /// The pages that match this content in this scope, nearest first, `but` one. Its address is
-    /// asked for only if it matters.
+    /// The pages other than `but` that match this content in this scope, nearest first. Reads the
+    /// address only if needed.
     pub(crate) fn near_content(
         &self,
         side: Side<'_>,
@@ -227,7 +227,7 @@ where
             if Some(page) == but {
                 continue;
             }
-            // The index may be ahead of a snapshot of the tables.
+            // The index may be ahead of the snapshot of the tables.
             let Some(row) = self.pages.get(page.0)? else { continue };
             let data = codec::read_page(page, row.value())?;
             let Some(its) = Side::of(&data) else { continue };
@@ -250,13 +250,13 @@ where
     }
 }
 
-/// How far a page may be that is named as the nearest known one, and how many of the fingerprints
-/// within are compared by their sketches.
+/// Maximum distance of the nearest page, and the number of fingerprints within it whose sketches
+/// are compared.
 const NEAREST_WITHIN: MaxDistance = MaxDistance::new(24).unwrap();
 const NEAREST_COMPARED: usize = 128;
-/// In a repository of more pages, only what the index answers for is searched.
+/// In larger repositories, only the bound of the index is searched.
 const NEAREST_SCANNED: usize = 1 << 24;
-/// Below this, sketches of unrelated pages are as much alike.
+/// Sketches of unrelated pages are as similar as this.
 const NEAREST_SIMILARITY: f32 = 0.1;
 
 impl<P, N> Pages<'_, P, N>
@@ -264,7 +264,8 @@ where
     P: ReadableTable<u32, &'static [u8]>,
     N: ReadableTable<u32, &'static str>,
 {
-    /// The page of this scope most like this content, whether it matches or not, `but` one.
+    /// The page other than `but` of this scope that is most similar to this content, whether it
+    /// matches or not.
     pub(crate) fn most_like(
         &self,
         side: Side<'_>,
@@ -281,7 +282,7 @@ where
             let page = PageId(found.id as u32);
             let Some(data) = self.readable(page)?.filter(|_| Some(page) != but) else { continue };
             let Some(its) = Side::of(&data).filter(|_| data.scope == scope) else { continue };
-            // By what is public: it is shown, and nothing is decided by it.
+            // By public data only, because the result is shown and decides nothing.
             let likeness = policy.compare(&side.evidence(), &its.evidence());
             let better = best.is_none_or(|best| likeness.similarity > best.likeness.similarity);
             if likeness.similarity >= NEAREST_SIMILARITY && better {
@@ -303,7 +304,7 @@ where
         let data = self.data(page)?;
         Ok(PageFacts {
             url: Cow::Owned(self.name(page)?),
-            // Addresses are unique; a number would reveal which came first.
+            // Addresses are unique, and a number would reveal the order of arrival.
             id: 0,
             score: data.score,
             first_seen: data.first_seen,

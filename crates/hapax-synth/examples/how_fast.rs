@@ -1,6 +1,6 @@
-//! How many pages, bags and planted fingerprints a second does one thread make?
+//! Measures pages, bags and planted fingerprints per second on one thread.
 //!
-//! Prints the counts it made beside the times, so that a fast nothing is seen as one.
+//! Prints counts next to times, so that doing nothing quickly is visible.
 //!
 //! ```console
 //! $ cargo run --release -p hapax-synth --example how_fast

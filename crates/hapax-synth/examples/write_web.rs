@@ -4,7 +4,7 @@
 //! $ cargo run --release -p hapax-synth --example write_web -- SEED PAGES [FIRST..LAST] [TRUTH.tsv]
 //! ```
 //!
-//! Numbers run from FIRST to one below LAST, by default over all pages. The truth has a line for each page: number,
+//! Numbers run from FIRST up to but excluding LAST; the default is all pages. The truth has a line per page: number,
 //! family, copy, kind of edit, amount, language, words, expected jaccard5 of the content (`-` if unknown).
 
 use std::error::Error;

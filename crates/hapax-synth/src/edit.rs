@@ -1,8 +1,8 @@
-//! How a copy differs from its original, and how similar the two then are.
+//! How a copy differs from its original, and the resulting similarity.
 //!
 //! Shares by group: exact 25 (with `Refreshed`), template 10, light 35 (with `ParagraphMoved`), heavy 15, block 10
-//! (with `Advertisement`), cut 5. [`Truth::expected_jaccard5`](crate::Truth::expected_jaccard5) is about the
-//! content alone, without frame and noise.
+//! (with `Advertisement`), cut 5. [`Truth::expected_jaccard5`](crate::Truth::expected_jaccard5) is about the content
+//! alone, without frame and noise.
 //!
 //! | kind | default share | what happens | amount |
 //! |---|---|---|---|
@@ -11,21 +11,21 @@
 //! | `OtherTemplate` | 10 % | same content in another site's frame | 0 |
 //! | `LightEdit` | 32 % | words substituted, inserted, deleted in equal parts | rate, 0.05 to 3 %, log-uniform |
 //! | `HeavyEdit` | 15 % | the same | rate, 3 to 15 % |
-//! | `ParagraphMoved` | 3 % | a passage stands elsewhere | its share, 10 to 30 % |
+//! | `ParagraphMoved` | 3 % | a passage is moved | its share, 10 to 30 % |
 //! | `Advertisement` | 3 % | a shared advertisement of 15 to 60 words inserted | its length over the text's |
 //! | `BlockInserted` | 4 % | a passage inserted | its share, 10 to 40 % |
 //! | `BlockDeleted` | 3 % | a passage deleted | its share, 10 to 40 % |
-//! | `Truncated` | 5 % | the end is gone | share kept, 30 to 70 % |
+//! | `Truncated` | 5 % | the end is cut off | share kept, 30 to 70 % |
 
 use crate::language::Language;
 use crate::rng::Rng;
 use crate::stable_math::{log_uniform, pow};
 use crate::words::{Token, Words};
 
-/// What was done to an original to make a copy. The amount of an edit is 0 unless said.
+/// How a copy was made from its original. The amount of an edit is 0 unless stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EditKind {
-    /// Nothing: this is copy 0.
+    /// Copy 0, unchanged.
     #[default]
     Original,
     /// The same HTML under another URL.
@@ -83,7 +83,7 @@ impl EditKind {
     }
 }
 
-/// How often copies are made in each way: weights, of any sum above zero.
+/// Relative frequencies of the kinds of copies; the sum must be above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each field is the weight of the kind it is named after")]
 pub struct EditMix {
@@ -100,7 +100,7 @@ pub struct EditMix {
 }
 
 impl EditMix {
-    /// No kind at all, to be filled: `EditMix { exact: 1, ..EditMix::NONE }`.
+    /// All weights zero, for struct updates: `EditMix { exact: 1, ..EditMix::NONE }`.
     pub const NONE: Self = Self {
         exact: 0,
         refreshed: 0,
@@ -162,7 +162,7 @@ pub(crate) fn draw_amount(kind: EditKind, words: u32, rng: &mut Rng) -> f64 {
     }
 }
 
-/// Edits `text`, which is about `topic`; `scratch` is overwritten.
+/// Edits `text`, which is about `topic`; overwrites `scratch`.
 pub(crate) fn apply(
     (kind, amount): (EditKind, f64),
     words: &Words,
@@ -206,11 +206,11 @@ pub(crate) fn apply(
         }
         EditKind::Truncated => text.truncate(share),
     }
-    // Whatever became first starts the text.
+    // The text starts with a paragraph, whatever became its first word.
     mark_paragraph(text, 0);
 }
 
-/// Each word is, with probability `rate`, substituted, preceded by a new one, or deleted.
+/// Substitutes, deletes or inserts before each word with probability `rate`.
 pub(crate) fn change_words(
     rate: f64,
     words: &Words,
@@ -234,14 +234,14 @@ pub(crate) fn change_words(
             _ => {}
         }
     }
-    // A page never ends up without a word.
+    // A page keeps at least one word.
     if scratch.is_empty() {
         scratch.extend(text.first());
     }
     std::mem::swap(text, scratch);
 }
 
-/// The expected jaccard5 of a copy's content with its original's, `None` where it is not known.
+/// The expected jaccard5 of a copy's content with its original's; `None` if unknown.
 pub(crate) fn expected_jaccard5(
     kind: EditKind,
     amount: f64,
@@ -252,7 +252,7 @@ pub(crate) fn expected_jaccard5(
         kind,
         EditKind::Original | EditKind::Exact | EditKind::Refreshed | EditKind::OtherTemplate
     );
-    // Equal contents are alike in every language.
+    // Equal contents have similarity 1 in every language.
     let per_word = if unchanged { 1.0 } else { language.tokens_per_word()? };
     let length = f64::from(words) * per_word;
     let (shingles, share) = (length - 4.0, amount * length);

@@ -1,9 +1,9 @@
-//! Makes texts with another text's public signature: the attack that confirmation under a key answers.
+//! Creates texts with another text's public signature: the attack that keyed confirmation prevents.
 //!
-//! Written from `docs/reference/fingerprint.md` alone, for recipes with seed 0, features of one word by count and
-//! sketches of five-word shingles. Of some random words, the one is appended whose shingle sets the wanted bit in
-//! one more bin of the sketch and whose hash moves the 64 sums most towards the wanted bits, until both are the
-//! victim's. The two texts share no words. Handles words of 4 to 8 ASCII letters only.
+//! Written from `docs/reference/fingerprint.md` alone, for recipes with seed 0, one-word features weighted by count
+//! and sketches of five-word shingles. Repeatedly appends the random word whose shingle sets the wanted bit in one
+//! more bin of the sketch and whose hash moves the 64 sums most towards the wanted bits, until both match the
+//! victim's. The two texts share no words. Supports words of 4 to 8 ASCII letters only.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::rng::{Rng, mix};
 const BINS: usize = 1024;
 const BASE: u64 = 0x9E37_79B9_7F4A_7C17;
 const VALUE: u64 = (1 << 48) - 1;
-/// Words that are looked at for each one that is taken, at most.
+/// Maximum number of candidate words per appended word.
 const TRIES: usize = 4096;
-/// Words with a gain that are compared by how they push the sums.
+/// Number of words with a gain that are compared by their effect on the sums.
 const CHOICE: usize = 12;
-/// How far beyond zero each sum should be.
+/// Wanted distance of each sum from zero.
 const MARGIN: i32 = 6;
-/// Longer texts than this are given up.
+/// Gives up on longer texts.
 const MOST_WORDS: usize = 6000;
 
 #[derive(Clone, Debug)]
@@ -27,12 +27,13 @@ pub struct Forgery {
     pub words: usize,
     /// Bins of the sketch that differ from the victim's.
     pub wrong_bins: usize,
-    /// Bits of the fingerprint that differ.
+    /// Bits of the fingerprint that differ from the victim's.
     pub wrong_bits: u32,
 }
 
-/// A text without any word of `victim` that has this fingerprint and this sketch: as long as it takes, or
-/// of `words` words and as near as they allow.
+/// Creates a text with this fingerprint and sketch that shares no word with `victim`. Without
+/// `words`, continues until both match; with `words`, makes a text of that length that matches as
+/// well as possible.
 pub fn forge(
     fingerprint: u64,
     sketch: &[u8; BINS / 8],
@@ -55,12 +56,12 @@ struct Forger {
     rng: Rng,
     wanted_bits: u64,
     wanted_bins: Vec<bool>,
-    /// Rounds that matter: one for a text long enough to fill every bin in it.
+    /// Rounds that are considered; 1 for a text long enough to fill every bin in the first round.
     rounds: u64,
-    /// The first round that brought a bin something, above its least value.
+    /// Minimum value of each bin with its round in the high bits; `None` if empty.
     bins: Vec<Option<u64>>,
     right_bins: usize,
-    /// How far each sum is on the wanted side.
+    /// Distance of each sum from zero, positive on the wanted side.
     sums: [i32; 64],
     words: Vec<String>,
     hashes: Vec<u64>,
@@ -72,7 +73,7 @@ impl Forger {
             rng: Rng::new(seed),
             wanted_bits: fingerprint,
             wanted_bins: (0..BINS).map(|i| sketch[i / 8] >> (i % 8) & 1 == 1).collect(),
-            // So many rounds of so few shingles hit every bin.
+            // With this number of rounds, few shingles fill every bin.
             rounds: words.map_or(1, |words| 1 + (10 * BINS / words.max(1)) as u64),
             bins: vec![None; BINS],
             right_bins: 0,
@@ -86,7 +87,7 @@ impl Forger {
         self.right_bins == BINS && self.sums.iter().all(|&sum| sum > 0)
     }
 
-    /// The shingle that a word would end; none before the fifth.
+    /// The shingle that ends with this word; `None` before the fifth word.
     fn shingle(&self, hash: u64) -> Option<u64> {
         let from = self.hashes.len().checked_sub(4)?;
         let step = |sum: u64, &it: &u64| sum.wrapping_mul(BASE).wrapping_add(it);
@@ -94,8 +95,8 @@ impl Forger {
         Some(mix(before.wrapping_mul(BASE).wrapping_add(hash)))
     }
 
-    /// Where a shingle would bring a bin something new: the bin, and the round above the value.
-    fn brings(&self, shingle: u64) -> impl Iterator<Item = (usize, u64)> {
+    /// The bins that a shingle would change, with the new value of each.
+    fn changes(&self, shingle: u64) -> impl Iterator<Item = (usize, u64)> {
         let hash = move |round: u64| {
             let product = shingle.wrapping_mul(mix(round) | 1);
             if round == 0 { shingle } else { product ^ product >> 32 }
@@ -109,20 +110,20 @@ impl Forger {
         (value & 1 == 1) == self.wanted_bins[bin]
     }
 
-    /// By how many bins the sketch comes nearer. A wrong value must be beaten later, so it is worse
-    /// than none.
+    /// Improvement of the sketch in bins. A wrong value must be beaten later, so it is worse than
+    /// an empty bin.
     fn gain(&self, shingle: u64) -> i32 {
         let worth = |bin: usize, value: Option<u64>| match value {
             Some(value) => 2 * i32::from(self.is_right(bin, value)) - 1,
             None => 0,
         };
         let gains = self
-            .brings(shingle)
+            .changes(shingle)
             .map(|(bin, value)| worth(bin, Some(value)) - worth(bin, self.bins[bin]));
         gains.sum()
     }
 
-    /// How much a word pushes the sums that are not yet far enough.
+    /// Movement towards the wanted bits of the sums that are not far enough.
     fn push(&self, hash: u64) -> i32 {
         let agrees = !(hash ^ self.wanted_bits);
         let need = |(bit, &sum): (usize, &i32)| {
@@ -145,7 +146,7 @@ impl Forger {
             let hash = word_hash(word.as_bytes());
             let gain = self.shingle(hash).map_or(0, |shingle| self.gain(shingle));
             let push = self.push(hash);
-            // Where every word changes many bins, both count together.
+            // If every word changes many bins, gain and push are added.
             let rank = if self.rounds > 1 { (8 * gain + push / 8, 0) } else { (gain, push) };
             if best.as_ref().is_none_or(|it| rank > (it.0, it.1)) {
                 best = Some((rank.0, rank.1, word, hash));
@@ -161,9 +162,9 @@ impl Forger {
 
     fn take(&mut self, (word, hash): (String, u64)) {
         if let Some(shingle) = self.shingle(hash) {
-            let brought: Vec<(usize, u64)> = self.brings(shingle).collect();
-            for (bin, value) in brought {
-                // Two rounds may come to one bin.
+            let changed: Vec<(usize, u64)> = self.changes(shingle).collect();
+            for (bin, value) in changed {
+                // Two rounds may select the same bin.
                 if self.bins[bin].is_none_or(|least| value < least) {
                     let was = self.bins[bin].is_some_and(|least| self.is_right(bin, least));
                     self.right_bins += usize::from(self.is_right(bin, value));
@@ -200,7 +201,7 @@ impl Forger {
     }
 }
 
-/// XXH3-64 with seed 0 of 4 to 8 bytes.
+/// XXH3-64 with seed 0 for inputs of 4 to 8 bytes.
 fn word_hash(word: &[u8]) -> u64 {
     const FLIP: u64 = 0x1CAD_21F7_2C81_017C ^ 0xDB97_9083_E96D_D4DE;
     const PRIME: u64 = 0x9FB2_1C65_1E98_DF25;

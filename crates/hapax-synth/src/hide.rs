@@ -1,10 +1,10 @@
-//! Pages that show something else than their markup says.
+//! Pages that display something other than their markup suggests.
 //!
-//! Two attacks: a page whose markup has the text of another one, hidden, while it shows something else; and a copy of a
-//! text whose words are written otherwise and look the same. [`HIDING`] and [`DISGUISES`] name the ways, from the
-//! specification of HTML and CSS and from Unicode's lists of invisible and confusable characters.
+//! Two attacks: a page that contains the text of another one, hidden, while it displays something else; and a copy of
+//! a text whose words look the same but consist of other characters. [`HIDING`] and [`DISGUISES`] list the ways, from
+//! the specifications of HTML and CSS and from Unicode's lists of invisible and confusable characters.
 
-/// What opens an element that shows nothing, and what closes it.
+/// Name, opening tags and closing tags of ways to hide content.
 pub const HIDING: [(&str, &str, &str); 12] = [
     ("hidden", "<div hidden>", "</div>"),
     ("display: none", "<div style='display:none'>", "</div>"),
@@ -20,12 +20,12 @@ pub const HIDING: [(&str, &str, &str); 12] = [
     ("textarea", "<div hidden><textarea>", "</textarea></div>"),
 ];
 
-/// A page that shows one text and hides another by the opening and closing tags of a way.
+/// A page that displays one text and hides another in the given way.
 pub fn hiding((_, open, close): (&str, &str, &str), shown: &str, hidden: &str) -> String {
     format!("<!DOCTYPE html><title>a page</title><p>{shown}</p>{open}{hidden}{close}")
 }
 
-/// How a word is written otherwise: what is put behind its first letter, or which letters stand for which.
+/// How a word is disguised: by text after its first letter, or by replaced letters.
 #[derive(Clone, Copy, Debug)]
 pub enum Disguise {
     Inserted(&'static str),
@@ -59,7 +59,7 @@ pub const DISGUISES: [(&str, Disguise); 10] = [
 ];
 
 impl Disguise {
-    /// The text with every `each`-th word disguised; words that have none of the letters stay.
+    /// Disguises every `each`-th word; words without a replaceable letter are unchanged.
     pub fn of(self, text: &str, each: usize) -> String {
         let words = text.split_whitespace().enumerate().map(|(at, word)| {
             if !at.is_multiple_of(each) {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_changes_the_words_it_says_and_no_others() {
+    fn every_disguise_changes_every_nth_word_and_no_others() {
         for (name, disguise) in DISGUISES {
             let said = disguise.of("over over over over", 2);
             let words: Vec<&str> = said.split_inclusive("over").collect();

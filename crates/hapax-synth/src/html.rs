@@ -2,13 +2,13 @@
 //! id, comments, entities and three designs. A host has a frame in each language.
 //!
 //! ```text
-//!   menu of the host            two thirds of its frame, every item a link to no page of the web
+//!   menu of the host            two thirds of its frame; every item links to a page outside of the web
 //!   heading                     the first words of the original
-//!   date                        on two hosts of three
-//!   paragraphs                  links are set around single words
-//!   thumbnails                  links for which there are too few words: no text
+//!   date                        on two of three hosts
+//!   paragraphs                  links surround single words
+//!   thumbnails                  links without text, if there are too few words
 //!   footer of the host          the last third of its frame
-//!   counter                     on two hosts of three
+//!   counter                     on two of three hosts
 //! ```
 //!
 //! Guarantees a well-formed document whose links to pages of the web are exactly [`Web::links`], in that order.
@@ -141,7 +141,7 @@ impl Web {
         html.push_str("</body>\n</html>\n");
     }
 
-    /// Items of one to three words.
+    /// Writes menu items of one to three words.
     fn write_menu(&self, words: u64, rng: &mut Rng, pen: Pen<'_>, html: &mut String) {
         html.push_str("<ul class=\"menu\">\n");
         let (mut left, mut item) = (words, 0);
@@ -164,12 +164,12 @@ impl Web {
     }
 }
 
-/// Appends the paragraphs as plain text, one a line.
+/// Appends the paragraphs as plain text, one per line.
 pub(crate) fn write_text(text: &[Token], pen: Pen<'_>, out: &mut String) {
     write_paragraphs(text, pen, None, out);
 }
 
-/// The links of one page, to be set into its text.
+/// The links of one page, to be placed in its text.
 struct Anchors<'a> {
     web: &'a Web,
     frame: u64,
@@ -187,7 +187,7 @@ impl Anchors<'_> {
         }
         let start = html.len();
         self.web.push_path(target, identity.host, identity.family.topic, html);
-        // The only character of an address that needs escaping stands once, before the id.
+        // The only character of an address that needs escaping occurs once, before the id.
         if let Some(at) = html[start..].find('&') {
             html.insert_str(start + at + 1, "amp;");
         }
@@ -195,7 +195,7 @@ impl Anchors<'_> {
     }
 }
 
-/// Appends paragraphs: as HTML with links when there are `anchors`, else as plain lines.
+/// Appends paragraphs: as HTML with links if there are `anchors`, else as plain lines.
 fn write_paragraphs(text: &[Token], pen: Pen<'_>, anchors: Option<&Anchors<'_>>, out: &mut String) {
     let Pen { language, speller } = pen;
     let spaced = language.has_spaces();
@@ -243,7 +243,7 @@ fn write_paragraphs(text: &[Token], pen: Pen<'_>, anchors: Option<&Anchors<'_>>,
             out.push(' ');
         }
         if index == next_link {
-            // A phrase without a gap may hold more than one link.
+            // A phrase without a gap may contain several links.
             if anchor_open {
                 out.push_str("</a>");
             }
@@ -290,7 +290,7 @@ fn write_heading(heading: &[u32], pen: Pen<'_>, out: &mut String) {
     }
 }
 
-/// Appends text with the characters escaped that HTML gives a meaning.
+/// Appends text with HTML's special characters escaped.
 fn push_escaped(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -303,7 +303,7 @@ fn push_escaped(text: &str, out: &mut String) {
     }
 }
 
-/// What changes every time a page is served.
+/// Parts that change every time a page is served.
 struct Noise {
     day: u64,
     counter: u64,
@@ -322,7 +322,7 @@ impl Noise {
         }
     }
 
-    /// The date, as the language writes it.
+    /// The date in the format of the language.
     fn write_date(&self, pen: Pen<'_>, html: &mut String) {
         let (year, month, day) = civil(self.day);
         let marks = match pen.language.full_stop() {
@@ -339,7 +339,7 @@ impl Noise {
     }
 }
 
-/// Year, month and day of a day since 1970 (Hinnant's algorithm for non-negative days).
+/// Converts days since 1970 to year, month and day (Hinnant's algorithm for non-negative days).
 fn civil(day: u64) -> (u64, u64, u64) {
     let z = day + 719_468;
     let (era, of_era) = (z / 146_097, z % 146_097);
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_with_a_meaning_is_escaped() {
+    fn special_characters_are_escaped() {
         let mut out = String::new();
         push_escaped("a & b < c > \"d\" 漢", &mut out);
         assert_eq!(out, "a &amp; b &lt; c &gt; &quot;d&quot; 漢");

@@ -1,9 +1,9 @@
-//! Which pages belong together: families in shuffled blocks of 65,536 pages.
+//! Assigns pages to families, in shuffled blocks of 65,536 pages.
 //!
-//! Inside a block families follow each other slot by slot, and a keyed permutation gives each page its slot. A
-//! family is named by the page number of its first slot, so names need no table. It has copies with a probability
-//! the caller chooses, then Zipf(2,000, exponent 2.6) of them; the last family of a block is cut. Memory is one bit
-//! a page, made on first use; answers do not depend on it.
+//! Inside a block families occupy consecutive slots, and a keyed permutation gives each page its slot. A family's
+//! number is the page number of its first slot, so no table is needed. It has copies with a given probability, then
+//! Zipf(2,000, exponent 2.6) of them; the last family of a block is cut. Memory is one bit per page, computed on
+//! first use; results do not depend on it.
 //!
 //! ```text
 //!   slots     0   1   2   3   4   5   6   7  ...      a set bit starts a family
@@ -19,25 +19,24 @@ use crate::rng::{Purpose, Rng, key};
 use crate::zipf::Zipf;
 
 pub const BLOCK: u64 = 65_536;
-/// The Zipf law of the copies of a family that has copies.
+/// Zipf distribution of the number of copies, in families that have copies.
 const MOST_COPIES: u64 = 2_000;
 const COPIES_EXPONENT: f64 = 2.6;
 
-/// How many copies a family that has copies has on average (about 1.8).
+/// Average number of copies in families that have copies (about 1.8).
 pub(crate) fn mean_copies() -> f64 {
     let weight = |k: u64, s: f64| crate::stable_math::pow(k as f64, -s);
     let total: f64 = (1..=MOST_COPIES).map(|k| weight(k, COPIES_EXPONENT)).sum();
     (1..=MOST_COPIES).map(|k| weight(k, COPIES_EXPONENT - 1.0)).sum::<f64>() / total
 }
 
-/// Where a page stands.
+/// The family and copy number of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) family: u64,
     pub(crate) copy: u32,
 }
 
-/// The families of a whole web.
 #[derive(Debug)]
 pub(crate) struct Layout {
     seed: u64,
@@ -54,13 +53,12 @@ impl Layout {
         Self { seed, pages, with_copies, copies, blocks }
     }
 
-    /// The family and copy number of a page.
     pub(crate) fn place(&self, page: u64) -> Place {
         let block = page / BLOCK;
         let slot = self.shuffle(block).apply(page % BLOCK);
         let starts = self.starts(block);
         let mut word = (slot / 64) as usize;
-        // Slot 0 always starts a family, so the walk ends.
+        // Slot 0 always starts a family, so the loop ends.
         let mut bits = starts[word] & (u64::MAX >> (63 - slot % 64));
         while bits == 0 {
             word -= 1;
@@ -70,7 +68,7 @@ impl Layout {
         Place { family: block * BLOCK + start, copy: (slot - start) as u32 }
     }
 
-    /// How many pages a family has. `family` must be the name of one.
+    /// Number of pages of a family. `family` must be the number of one.
     pub(crate) fn size(&self, family: u64) -> u32 {
         let block = family / BLOCK;
         let start = family % BLOCK;
@@ -82,7 +80,7 @@ impl Layout {
         (next - start) as u32
     }
 
-    /// The page that is copy `copy` of a family; inverse of [`place`](Self::place).
+    /// The page with this family and copy number; inverse of [`place`](Self::place).
     pub(crate) fn page(&self, place: Place) -> u64 {
         let block = place.family / BLOCK;
         let slot = place.family % BLOCK + u64::from(place.copy);

@@ -1,7 +1,7 @@
-//! A synthetic web with known answers: pages with menus, noise and links in six made-up languages, of which 29 %
+//! A synthetic web with known answers: pages with menus, noise and links in six artificial languages, 29 % of which
 //! are copies edited in ten ways. Depends on no other crate.
 //!
-//! Every page is a pure function of the options and its number, so any slice can be made again in any order.
+//! Every page is a pure function of the options and its number, so any slice can be generated again in any order.
 //!
 //! ```
 //! use hapax_synth::{Web, WebOptions};
@@ -14,9 +14,9 @@
 //! ```
 //!
 //! Guarantees the same bytes on every platform and in every later version; golden values in the tests check it. Is
-//! not real text: words are drawn independently, so n-grams repeat less than in real pages. Scale on this, validate
-//! on real data. Start at [`WebOptions`] and [`Web`]; [`planted`], [`family_sums`], [`forge`], [`hiding`] and
-//! [`TemplatedSite`] are separate.
+//! not real text: words are drawn independently, so n-grams repeat less often than in real pages. Test scaling with
+//! this, quality with real data. Start at [`WebOptions`] and [`Web`]; [`planted`], [`family_sums`], [`forge`],
+//! [`hiding`] and [`TemplatedSite`] are separate.
 
 mod bags;
 mod edit;

@@ -1,34 +1,32 @@
-//! What a synthetic web should be like.
+//! Options of a synthetic web.
 //!
-//! The defaults were calibrated against a real crawl; every share is a probability, and a value
-//! that makes no sense is refused when the web is made.
+//! The defaults were calibrated against a real crawl. Every share is a probability; creating the web panics if a
+//! value is out of range.
 
 use crate::edit::EditMix;
 use crate::language::LanguageMix;
 use crate::layout::mean_copies;
 
-/// What to make. Start from [`WebOptions::new`] and change fields.
+/// Start from [`WebOptions::new`] and change fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebOptions {
-    /// Another seed is another web.
     pub seed: u64,
-    /// How many pages there are. Hosts, link targets and the last block depend on it, so webs
-    /// of different sizes are different webs.
+    /// Number of pages. Hosts, link targets and the last block depend on it, so a smaller web is
+    /// not the beginning of a larger one.
     pub pages: u64,
-    /// Probability that a family has copies at all; 0.24 unless changed. Then about 29 % of
-    /// the pages are copies, 28 % have another page at jaccard5 0.8 or more and 21 % at 0.9, as
-    /// in the calibrated web. See also [`with_copy_share`](Self::with_copy_share).
+    /// Probability that a family has copies; the default is 0.24. Then about 29 % of the pages are
+    /// copies, 28 % have another page at jaccard5 0.8 or more and 21 % at 0.9, as in the calibrated
+    /// web. See also [`with_copy_share`](Self::with_copy_share).
     pub families_with_copies: f64,
     pub edits: EditMix,
-    /// What families are written in.
     pub languages: LanguageMix,
-    /// How long the content of an original is.
+    /// Content length of originals.
     pub length: Length,
-    /// How many different queries there are in the log; a tenth of the pages unless changed.
+    /// Number of different queries in the log; a tenth of the pages by default.
     pub queries: u64,
 }
 
-/// The length of a text in words: log-normal, cut at both ends.
+/// Distribution of text lengths in words: log-normal, cut at both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
     /// Mean of the logarithm.
@@ -48,7 +46,7 @@ impl Default for Length {
 }
 
 impl WebOptions {
-    /// The calibrated web of this many pages.
+    /// The calibrated web with this number of pages.
     pub fn new(seed: u64, pages: u64) -> Self {
         Self {
             seed,
@@ -61,9 +59,9 @@ impl WebOptions {
         }
     }
 
-    /// Chooses [`families_with_copies`](Self::families_with_copies) so that about this share of
-    /// all pages are copies of an original. The law of family sizes bounds it: above about
-    /// 0.63 every family has copies and the share stays there.
+    /// Sets [`families_with_copies`](Self::families_with_copies) such that about this share of all
+    /// pages are copies of an original. The distribution of family sizes limits the share to about
+    /// 0.63, where every family has copies.
     pub fn with_copy_share(mut self, share: f64) -> Self {
         let share = share.clamp(0.0, 0.99);
         self.families_with_copies = (share / (mean_copies() * (1.0 - share))).min(1.0);

@@ -1,7 +1,7 @@
-//! A shuffle that needs no memory and can be inverted.
+//! A shuffle without memory that can be inverted.
 //!
-//! A keyed bijection of `0..n`: a Feistel network over the next even number of bits, repeated while it is outside
-//! the range (at most four steps on average). Separates neighbours; is not a cipher.
+//! A keyed bijection of `0..n`: a Feistel network over the next even number of bits, repeated while it is outside the
+//! range (at most four steps on average). Separates neighbours; is not a cipher.
 //!
 //! Source: Black and Rogaway 2002, cycle walking and the generalised Feistel construction.
 
@@ -9,7 +9,6 @@ use crate::rng::mix;
 
 const ROUNDS: u64 = 4;
 
-/// A keyed bijection of the numbers `0..n`.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     n: u64,
@@ -18,14 +17,14 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The bijection of `0..n` that belongs to `key`; `n` is at most 2^62.
+    /// The bijection of `0..n` for `key`; `n` is at most 2^62.
     pub fn new(n: u64, key: u64) -> Self {
         assert!(n <= 1 << 62, "a permutation of {n} numbers, more than 2^62");
         let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
         Self { n, half: bits.div_ceil(2).max(1), key }
     }
 
-    /// Where `x` goes. `x` must be below `n`.
+    /// The image of `x`, which must be below `n`.
     #[inline]
     pub fn apply(&self, x: u64) -> u64 {
         self.walk(x, |value| {
@@ -33,7 +32,7 @@ impl Permutation {
         })
     }
 
-    /// What goes to `y`: `invert(apply(x)) == x`. `y` must be below `n`.
+    /// The preimage of `y`, which must be below `n`: `invert(apply(x)) == x`.
     #[inline]
     pub fn invert(&self, y: u64) -> u64 {
         self.walk(y, |value| {
@@ -69,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_is_hit_once_and_the_way_back_is_known() {
+    fn a_permutation_is_a_bijection_and_can_be_inverted() {
         for n in [1u64, 2, 3, 5, 64, 65, 1000, 65_536] {
             for key in 0..4 {
                 let shuffle = Permutation::new(n, key);
@@ -85,11 +84,11 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_part_and_keys_matter() {
+    fn neighbours_are_separated_and_keys_matter() {
         let (one, two) = (Permutation::new(65_536, 1), Permutation::new(65_536, 2));
         let near = (0..65_535).filter(|&x| one.apply(x).abs_diff(one.apply(x + 1)) < 64).count();
         let same = (0..65_536).filter(|&x| one.apply(x) == two.apply(x)).count();
-        // Chance alone gives 128 and 1.
+        // Expected by chance: 128 and 1.
         assert!(near < 260, "{near}");
         assert!(same < 12, "{same}");
     }

@@ -1,24 +1,24 @@
-//! Random fingerprints with planted neighbours: input for an index, made at memory speed.
+//! Random fingerprints with planted neighbours: input for an index, at memory speed.
 //!
-//! A share of the rows are copies that differ from a parent in 1 to `max_flips` bits, all numbers equally likely.
-//! The parent is at `founders * u^3` for even `u`, so a few have hundreds of copies; 10 % and three flips of
-//! 200,000 rows make about 15,950 groups, the largest of about 325. Parents are never copies, so members are at
-//! most `2 * max_flips` apart. The same on every platform. Kinder than the web: founders are uniform and every bit
-//! is equally likely to flip; for SimHash sums see [`Web::bag`](crate::Web::bag).
+//! A share of the rows are copies that differ from a parent in 1 to `max_flips` bits, all numbers equally likely. The
+//! parent is at `founders * u^3` for uniform `u`, so a few have hundreds of copies; 10 % and three flips of 200,000
+//! rows make about 15,950 groups, the largest of about 325. Parents are never copies, so members are at most `2 *
+//! max_flips` apart. The same on every platform. Easier than the web: founders are uniform and every bit is equally
+//! likely to flip; for SimHash sums see [`Web::bag`](crate::Web::bag).
 
 use crate::permutation::Permutation;
 use crate::rng::{Purpose, Rng, key};
 
-/// Fingerprints and where they come from.
+/// Fingerprints and their parents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planted {
     pub fingerprints: Vec<u64>,
-    /// The row each row was made from; its own number when it was made from none.
+    /// The row that each row was copied from; a row's own number if it is no copy.
     pub parents: Vec<u32>,
 }
 
 impl Planted {
-    /// How many groups have more than one row, and the size of the largest.
+    /// Number of groups with more than one row, and size of the largest.
     pub fn groups(&self) -> (u64, u64) {
         let mut sizes = vec![0u32; self.parents.len()];
         self.parents.iter().for_each(|&parent| sizes[parent as usize] += 1);
@@ -26,7 +26,7 @@ impl Planted {
         (several as u64, u64::from(sizes.into_iter().max().unwrap_or(0)))
     }
 
-    /// The planted pairs: a copy and its parent, and how many bits were flipped.
+    /// The planted pairs: copy, parent, and number of flipped bits.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         (0u32..).zip(&self.parents).filter(|&(row, &parent)| row != parent).map(|(row, &parent)| {
             let [a, b] = [row, parent].map(|row| self.fingerprints[row as usize]);
@@ -35,11 +35,11 @@ impl Planted {
     }
 }
 
-/// `n` fingerprints, of which `share` are `1..=max_flips` bits from another one.
+/// Makes `n` fingerprints, of which `share` are `1..=max_flips` bits from another one.
 ///
 /// # Panics
 ///
-/// When `n` is above 2^32, `share` is not within `0.0..1.0`, or `max_flips` is not within `1..=64`.
+/// Panics if `n` is above 2^32, `share` is not in `0.0..1.0`, or `max_flips` is not in `1..=64`.
 pub fn planted(seed: u64, n: u64, share: f64, max_flips: u32) -> Planted {
     assert!(n <= 1 << 32, "{n} rows, more than 2^32");
     assert!((0.0..1.0).contains(&share), "a share of {share}, which is not in 0.0..1.0");
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_near_their_parent_and_parents_are_no_copies() {
+    fn copies_are_near_their_parent_and_parents_are_never_copies() {
         for max_flips in [1, 3, 8] {
             let set = planted(5, 20_000, 0.1, max_flips);
             let mut seen = vec![0u32; max_flips as usize + 1];

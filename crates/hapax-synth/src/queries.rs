@@ -1,36 +1,34 @@
-//! Queries and clicks of a made-up search log.
+//! Queries and clicks of an artificial search log.
 //!
 //! An entry is one of the different queries, by Zipf with exponent 0.75. A query is about a page, drawn by the
-//! popularity of link targets; its one to six words (2.3 on average) are the rarest of three drawn from the first
-//! 60 of the page's original. Clicks go to pages of that family with weight 1/position among the ten most popular;
-//! 30 % of entries have none. Only query lengths and frequencies were compared with a real log, of 1997. Has no
+//! popularity of link targets; its one to six words (2.3 on average) are the rarest of three drawn from the first 60
+//! of the page's original. Clicks go to pages of that family with weight 1/position among the ten most popular; 30 %
+//! of entries have none. Only query lengths and frequencies were compared with a real log, of 1997. Has no
 //! misspellings, sessions, or clicks on other families.
 
 use crate::rng::{Purpose, Rng};
 use crate::web::{Scratch, Web};
 
 pub(crate) const EXPONENT: f64 = 0.75;
-/// Shares of queries of 1, 2, ... words, in percent.
+/// Shares of queries with 1, 2, ... words, in percent.
 const WORDS: [u32; 6] = [29, 34, 21, 9, 4, 3];
 /// Shares of entries with 0, 1, ... clicks, in percent.
 const CLICKS: [u32; 4] = [30, 50, 15, 5];
 const FIRST_WORDS: u32 = 60;
 const CLICKED_POSITIONS: usize = 10;
 
-/// One entry of the query log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Which of the different queries it is; 0 is the commonest.
+    /// Number of the query; 0 is the most frequent one.
     pub id: u64,
     pub text: String,
-    /// The page it is about.
     pub about: u64,
-    /// The pages that were clicked, all of the family of `about`; distinct.
+    /// The clicked pages, distinct and all in the family of `about`.
     pub clicks: Vec<u64>,
 }
 
 impl Web {
-    /// Entry `entry` of the query log, which has no end. The web must have pages.
+    /// Entry `entry` of the query log, which is infinite. The web must have pages.
     pub fn query(&self, entry: u64) -> Query {
         let mut rng = Rng::keyed(self.options.seed, Purpose::LogEntry, entry, 0);
         let id = self.query_popularity.draw(&mut rng);
@@ -39,8 +37,8 @@ impl Web {
         Query { id, text, about, clicks }
     }
 
-    /// The words of one of the different queries and the page it is about; `id` must be below
-    /// the `queries` of the options.
+    /// The words of a query and the page it is about; `id` must be below the `queries` of the
+    /// options.
     pub fn distinct_query(&self, id: u64) -> (String, u64) {
         let mut rng = Rng::keyed(self.options.seed, Purpose::Query, id, 0);
         let about = self.popular.apply(self.popularity.draw(&mut rng));

@@ -1,16 +1,16 @@
 //! How a page changes from week to week.
 //!
-//! Every page has a temper that stays. Edits add up. Each week 1.5 % of the remaining pages are deleted, and 0.2 %
-//! of the remaining copies become a redirect to their original. The shares follow published observations and were
-//! not measured here: Ntoulas, Cho and Olston 2004; Fetterly et al. 2003. Copies change independently, which is
-//! harder for a grouping than reality. Links do not change.
+//! Every page has a constant temper, and its edits accumulate. Each week 1.5 % of the remaining pages are deleted,
+//! and 0.2 % of the remaining copies become a redirect to their original. The shares follow published observations
+//! and were not measured here: Ntoulas, Cho and Olston 2004; Fetterly et al. 2003. Copies change independently, which
+//! is harder for grouping than reality. Links do not change.
 //!
 //! | temper | share | what happens |
 //! |---|---|---|
-//! | `Still` | 50 % | nothing, ever |
+//! | `Still` | 50 % | nothing |
 //! | `Ticking` | 20 % | date, counter and session change every week |
 //! | `Tended` | 22 % | in one week of ten 0.2 to 2 % of the words are edited, with new date and counter |
-//! | `Lively` | 8 % | every week a passage of 5 to 15 % goes and a new one comes, with new date and counter |
+//! | `Lively` | 8 % | every week a passage of 5 to 15 % is replaced, with new date and counter |
 
 use crate::edit::{self, EditKind};
 use crate::rng::{Purpose, Rng};
@@ -23,32 +23,30 @@ const TENDED_A_WEEK: f64 = 0.1;
 const GONE_A_WEEK: f64 = 0.015;
 const MOVED_A_WEEK: f64 = 0.002;
 
-/// How a page changes from week to week: 50 % are still, 20 % ticking, 22 % tended, 8 % lively.
+/// How often and how much a page changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temper {
     Still,
-    /// Only date, counter and session.
+    /// Date, counter and session every week.
     Ticking,
     /// 0.2 to 2 % of the words, in one week of ten.
     Tended,
-    /// Every week a passage of 5 to 15 % goes and another comes.
+    /// A passage of 5 to 15 % is replaced every week.
     Lively,
 }
 
-/// What a crawler finds at an address it comes back to. Each week 1.5 % of the pages left are
-/// gone for good and 0.2 % of the copies left start to redirect.
+/// The result of fetching an address again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Visit {
-    /// The page as it is now.
     Page(Page),
-    /// A redirect to this page, the family's original (which may itself be gone by now).
+    /// A redirect to this page, the family's original, which may itself be deleted by now.
     Moved(u64),
     Gone,
 }
 
 impl Web {
-    /// The page `week` weeks after the first crawl. Week 0 is [`page`](Self::page). The page's
-    /// truth stays that of week 0: what it was copied from. The cost grows with `week`.
+    /// The page `week` weeks after the first crawl. Week 0 is [`page`](Self::page). The truth of
+    /// the page stays that of week 0. Cost grows linearly with `week`.
     pub fn revisit(&self, index: u64, week: u32) -> Visit {
         let identity = self.identity(index);
         match self.fate(index, &identity, week) {
@@ -70,7 +68,6 @@ impl Web {
         Visit::Page(page)
     }
 
-    /// How a page changes.
     pub fn temper(&self, index: u64) -> Temper {
         let mut rng = Rng::keyed(self.options.seed, Purpose::ChangeClass, index, 0);
         [Temper::Still, Temper::Ticking, Temper::Tended, Temper::Lively][rng.pick(&TEMPERS)]
@@ -89,7 +86,7 @@ impl Web {
         Fate::Lasting
     }
 
-    /// Applies what happens to the text in week `now`; false when nothing at all changes.
+    /// Applies the edits of week `now` to the text; `false` if nothing changes.
     fn change(&self, index: u64, identity: &Identity, now: u32, scratch: &mut Scratch) -> bool {
         let mut rng = Rng::keyed(self.options.seed, Purpose::Change, index, u64::from(now));
         let topic = identity.family.topic;

@@ -1,15 +1,14 @@
-//! Random numbers that never change, in integer arithmetic modulo 2^64.
+//! Random numbers that never change between versions, in integer arithmetic modulo 2^64.
 //!
-//! [`mix`] (the finaliser of splitmix64) scrambles a number, [`key`] folds a seed, a purpose and two indices into
-//! one, and [`Rng`] (xoshiro256++) is the stream that starts there; each index starts its own, so nothing depends
-//! on the order of calls. Guarantees the same stream on every platform and in every later version; golden values
-//! check it. Ranges keep the high half of a product: the bias is below 2^-32, and a draw always takes one number.
-//!
-//! Source: Vigna, splitmix64 and Blackman and Vigna, xoshiro256++ (both public domain).
+//! [`mix`] (the finalizer of SplitMix64) scrambles a number, [`key`] combines a seed, a purpose and two indices into
+//! one, and [`Rng`] (xoshiro256++) is the stream that starts there; each index has its own stream, so results do not
+//! depend on the order of calls. The stream is the same on every platform and in every later version, as golden
+//! values check. Ranges use the high half of a product: the bias is below 2^-32, and a draw always consumes one
+//! number. Source: Vigna, SplitMix64 and Blackman and Vigna, xoshiro256++ (both public domain).
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A number that looks unrelated to `x`; a bijection of the 64-bit values.
+/// Scrambles a number; a bijection of the 64-bit values.
 #[inline]
 pub const fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -17,7 +16,7 @@ pub const fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// What a stream is for. Streams of different purposes are unrelated.
+/// The use of a stream. Streams for different purposes are independent.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
 pub(crate) enum Purpose {
@@ -42,7 +41,7 @@ pub(crate) enum Purpose {
     Sums,
 }
 
-/// One number for a seed, a purpose and two indices.
+/// Combines a seed, a purpose and two indices into one number.
 #[inline]
 pub(crate) const fn key(seed: u64, purpose: Purpose, a: u64, b: u64) -> u64 {
     let s = mix(seed.wrapping_add(GOLDEN.wrapping_mul(purpose as u64)));
@@ -60,12 +59,12 @@ impl Rng {
     /// The stream that starts at `key`.
     #[inline]
     pub fn new(key: u64) -> Self {
-        // Four successive outputs of splitmix64: never all zero, since `mix` is a bijection.
+        // Four successive outputs of SplitMix64: never all zero, because `mix` is a bijection.
         let at = |n: u64| mix(key.wrapping_add(GOLDEN.wrapping_mul(n)));
         Self { state: [at(1), at(2), at(3), at(4)] }
     }
 
-    /// The stream of a purpose and two indices under a seed.
+    /// The stream for a seed, a purpose and two indices.
     #[inline]
     pub(crate) fn keyed(seed: u64, purpose: Purpose, a: u64, b: u64) -> Self {
         Self::new(key(seed, purpose, a, b))
@@ -82,19 +81,19 @@ impl Rng {
         result
     }
 
-    /// A number in `0..n`; 0 when `n` is 0 or 1.
+    /// A uniform number in `0..n`; 0 if `n` is 0 or 1.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
 
-    /// A number in `low..=high`.
+    /// A uniform number in `low..=high`.
     #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// A number in `0.0 <= x < 1.0`, a multiple of 2^-53.
+    /// A uniform number in `0.0 <= x < 1.0`, a multiple of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -106,7 +105,7 @@ impl Rng {
         self.unit() < probability
     }
 
-    /// An index drawn by weight. `weights` must not sum to zero.
+    /// Draws an index by weight. `weights` must not sum to zero.
     pub(crate) fn pick(&mut self, weights: &[u32]) -> usize {
         let total: u64 = weights.iter().map(|&w| u64::from(w)).sum();
         let mut left = self.below(total);
@@ -126,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_streams_are_the_published_algorithms() {
-        // First outputs of splitmix64 with seed 0, as published with the algorithm.
+        // First outputs of SplitMix64 with seed 0, as published with the algorithm.
         assert_eq!(mix(GOLDEN), 0xe220_a839_7b1d_cdaf);
         assert_eq!(mix(GOLDEN.wrapping_mul(2)), 0x6e78_9e6a_a1b9_65f4);
         // First output of xoshiro256++ from the state 1, 2, 3, 4.
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_inclusive_and_are_filled() {
+    fn ranges_are_inclusive_and_every_value_occurs() {
         let mut rng = Rng::new(1);
         let mut seen = [0u32; 5];
         for _ in 0..1000 {

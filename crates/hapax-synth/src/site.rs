@@ -2,7 +2,7 @@
 //!
 //! `n` pages have `n^0.6 / 2` hosts (at least 2); a family's host is drawn by Zipf with exponent 0.9. A host has a
 //! name under `.test`, which never resolves, a scheme, a design ([`Skin`]) and one of three forms of address, one
-//! with a session id. Guarantees unique addresses; [`Web::index_of_url`] is the exact inverse of [`Web::url_into`].
+//! with a session id. Addresses are unique; [`Web::index_of_url`] is the exact inverse of [`Web::url_into`].
 //!
 //! ```text
 //!   https://www.dosar.test/kalu/p1z4.html
@@ -19,11 +19,11 @@ use crate::zipf::Zipf;
 
 const HOST_EXPONENT: f64 = 0.9;
 const MOST_HOSTS: u64 = 1_000_000;
-/// A host is named by the word of this rank and up.
+/// Names of hosts are words from this rank up.
 const FIRST_NAME: u32 = 100;
 const _: () = assert!(FIRST_NAME as u64 + MOST_HOSTS <= VOCABULARY as u64);
 
-/// How a host builds its pages.
+/// The markup of a host's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skin {
     /// `header`, `nav`, `main`, `footer`; absolute links.
@@ -34,21 +34,20 @@ pub(crate) enum Skin {
     Tables,
 }
 
-/// A host's properties, and the stream its frame is written from.
+/// A host's properties, and the stream that generates its frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) skin: Skin,
-    /// Which noise its pages show: one or both.
+    /// Whether pages show a date; a page shows a date, a counter or both.
     pub(crate) shows_date: bool,
     pub(crate) shows_counter: bool,
-    /// Words of the frame that stand before the content, and after it.
+    /// Number of words of the frame before the content.
     pub(crate) menu_words: u64,
     pub(crate) footer_words: u64,
-    /// Continues with the words themselves.
+    /// Continues with the words of the frame.
     pub(crate) rng: Rng,
 }
 
-/// All hosts of a web.
 #[derive(Clone, Debug)]
 pub(crate) struct Sites {
     seed: u64,
@@ -67,7 +66,7 @@ impl Sites {
         self.law.draw(rng)
     }
 
-    /// Draws a host that is not `taken`.
+    /// Draws a host other than `taken`.
     pub(crate) fn draw_other(&self, taken: u64, rng: &mut Rng) -> u64 {
         match self.law.draw(rng) {
             host if host == taken => (host + 1) % self.hosts,
@@ -106,7 +105,7 @@ impl Web {
         self.push_path(index, identity.host, identity.family.topic, out);
     }
 
-    /// The page at this absolute address, if there is one.
+    /// The page at this absolute address; `None` if there is none.
     pub fn index_of_url(&self, url: &str) -> Option<u64> {
         let number = url.rsplit(['/', '=', '&', '.']).find_map(|piece| {
             let digits = piece.strip_prefix('p')?;
@@ -129,7 +128,7 @@ impl Web {
         self.pen(Language::Latin).speller.spell(FIRST_NAME + host as u32, out);
     }
 
-    /// Appends the address below the host.
+    /// Appends the path below the host.
     pub(crate) fn push_path(&self, index: u64, host: u64, topic: u64, out: &mut String) {
         let form = key(self.options.seed, Purpose::Host, host, 2) % 3;
         if form == 2 {

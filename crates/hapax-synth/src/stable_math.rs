@@ -1,10 +1,9 @@
-//! Logarithm, exponential and the normal distribution, bit for bit the same everywhere.
+//! Logarithm, exponential and normal distribution with the same bits on every platform.
 //!
-//! The standard library's `ln`, `exp` and `powf` are the platform's and may differ in the
-//! last bit; a length or a rank cut from such a value could then differ by one. Here only
-//! `+ - * /`, `sqrt` and bit patterns are used, which IEEE 754 fixes completely and Rust never
-//! contracts or reorders. Accuracy (about 1e-15 relative) is more than enough; sameness is
-//! the promise.
+//! `ln`, `exp` and `powf` of the standard library depend on the platform and may differ in the last bit; a length or
+//! a rank computed from them could differ by one. This module uses only `+ - * /`, `sqrt` and bit patterns, which
+//! IEEE 754 defines exactly and Rust never contracts or reorders. The relative error of about 1e-15 matters less than
+//! reproducibility.
 
 use crate::rng::Rng;
 
@@ -60,14 +59,13 @@ pub(crate) fn log_uniform(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low * exp(rng.unit() * ln(high / low))
 }
 
-/// A draw from the standard normal distribution: Marsaglia's polar method, one of its two
-/// values.
+/// A draw from the standard normal distribution: one of the two values of Marsaglia's polar method.
 pub(crate) fn normal(rng: &mut Rng) -> f64 {
     loop {
         let x = 2.0 * rng.unit() - 1.0;
         let y = 2.0 * rng.unit() - 1.0;
         let square = x * x + y * y;
-        // The lower bound keeps the logarithm's argument normal.
+        // The lower bound keeps the argument of the logarithm normal.
         if square < 1.0 && square > 1e-300 {
             return x * (-2.0 * ln(square) / square).sqrt();
         }
@@ -79,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_agree_with_the_standard_library() {
+    fn results_agree_with_the_standard_library() {
         let mut rng = Rng::new(3);
         for _ in 0..2000 {
             let x = rng.unit() * 1e6 + 1e-9;
@@ -93,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_bit_is_fixed() {
+    fn results_are_fixed_to_the_last_bit() {
         let seen = [ln(3.0), ln(1e-5), exp(1.0), exp(-12.5), pow(2_000_000.0, -1.6)];
         let golden = GOLDEN_BITS.map(f64::from_bits);
         assert_eq!(seen.map(f64::to_bits), GOLDEN_BITS, "{seen:?} instead of {golden:?}");

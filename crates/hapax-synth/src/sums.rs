@@ -1,20 +1,20 @@
 //! SimHash sums of documents and of edited copies, without the documents.
 //!
-//! The 64 sums of a long document are normal, and an edit adds a normal change to each, so a bit with a sum near
-//! zero flips first. Edits are a fiftieth to a half of the sums' size, evenly on a logarithmic scale: copies are 0
-//! to about 10 bits from their original. Founders are uniform in all bits, so there are no chance matches; for
-//! documents of topics see [`Web::bag`](crate::Web::bag). The same on every platform.
+//! The 64 sums of a long document are normally distributed, and an edit adds a normally distributed change to each,
+//! so a bit with a sum near zero flips first. The size of edits is a fiftieth to a half of the sums', log-uniform:
+//! copies are 0 to about 10 bits from their original. Founders are uniform in all bits, so there are no chance
+//! matches; for documents with topics see [`Web::bag`](crate::Web::bag). The same on every platform.
 
 use crate::rng::{Purpose, Rng};
 use crate::stable_math::{log_uniform, normal};
 
-/// How large a sum is, one standard deviation.
+/// Standard deviation of a sum.
 const SIZE: f64 = 10_000.0;
 
-/// The smallest and the largest edit, as shares of that.
+/// The smallest and the largest edit, as shares of `SIZE`.
 const EDITS: [f64; 2] = [0.02, 0.5];
 
-/// The sums of member `member` of a family: 0 is the original, others are edited copies of it.
+/// The sums of a family's member: 0 is the original, others are edited copies of it.
 pub fn family_sums(seed: u64, family: u64, member: u64) -> [i64; 64] {
     let mut original = Rng::keyed(seed, Purpose::Sums, family, 0);
     let sums: [f64; 64] = std::array::from_fn(|_| normal(&mut original) * SIZE);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_the_same_for_ever() {
+    fn values_never_change() {
         let sums = [0, 1].map(|member| family_sums(7, 3, member)[..3].to_vec());
         assert_eq!(sums, [[-16_061, 11_023, -15_674], [-16_952, 9_615, -16_376]]);
     }

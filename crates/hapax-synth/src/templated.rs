@@ -1,11 +1,9 @@
-//! A site whose pages share a large frame and differ in little text of their own.
+//! A site whose pages share a large frame and differ in little text.
 //!
-//! A page is a product: a name, a price, a number and a description inside menu, sidebar and footer, which
-//! are the same on every page of the site. Copies of a page are made as sites make them. Every page is a pure
-//! function of the site and its number.
-//!
-//! Does not know which of the pages a program should keep: two numbers are two products, every copy of a number is
-//! the same one.
+//! A page is a product: a name, a price, a number and a description inside menu, sidebar and footer, which are the
+//! same on every page of the site. Copies of a page are made as real sites make them. Every page is a pure function
+//! of the site and its number. Different numbers are different products, and every copy of a number is the same
+//! product; which of them a program should keep is open.
 
 use std::fmt::Write;
 
@@ -18,28 +16,28 @@ pub struct TemplatedSite {
     pub seed: u64,
     /// Host name without a scheme.
     pub host: String,
-    /// Words that every page shares.
+    /// Number of words that all pages share.
     pub frame_words: usize,
-    /// How many of these are in the menu, which print versions have not.
+    /// How many of these are in the menu, which print versions lack.
     pub menu_words: usize,
-    /// Words of a product's description; name, price and number are not counted.
+    /// Words of a product's description, without name, price and number.
     pub own_words: usize,
-    /// The frame is another one from every so many pages on; 0 for one frame.
+    /// The frame changes after this many pages; 0 for a constant frame.
     pub frame_changes_every: u64,
-    /// Odd pages are in another language, in a frame of that language.
+    /// Whether odd pages are in another language, in a frame of that language.
     pub two_languages: bool,
     words: Words,
     spellers: [Speller; 2],
 }
 
-/// How a site shows the same page again.
+/// How a site shows a page a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteCopy {
-    /// Under an address with a session id, which is also printed at the end.
+    /// At an address with a session id, which is also at the end of the page.
     Session,
-    /// Without menu and sidebar, to be printed.
+    /// A print version, without menu and sidebar.
     Print,
-    /// Under an address that says where the reader came from.
+    /// At an address that names the referrer.
     Referrer,
     /// With the menu in another order.
     Menu,
@@ -58,14 +56,14 @@ pub struct SitePage {
     pub html: String,
 }
 
-/// Words of a menu item, a paragraph of the frame and a paragraph of a description.
+/// Number of words of a menu item.
 const ITEM: usize = 2;
 const PARAGRAPH: usize = 25;
-/// A product is named by the word of this rank and up, so that no two have one name.
+/// Names of products are words from this rank up, so they are unique.
 const FIRST_NAME: u32 = 100_000;
 
 impl TemplatedSite {
-    /// A site in one language with one frame, a third of it menu.
+    /// A site in one language with one frame, a third of which is the menu.
     pub fn new(seed: u64, host: &str, frame_words: usize, own_words: usize) -> Self {
         Self {
             seed,
@@ -84,7 +82,7 @@ impl TemplatedSite {
         self.shown(number, None)
     }
 
-    /// The page of a product as the site shows it under another address.
+    /// The page of a product in the form of a copy.
     pub fn copy(&self, number: u64, how: SiteCopy) -> SitePage {
         self.shown(number, Some(how))
     }
@@ -152,7 +150,7 @@ impl TemplatedSite {
     }
 }
 
-/// So many words in paragraphs of at most `most`.
+/// Lengths of paragraphs of at most `most` words that add up to `words`.
 fn paragraphs(words: usize, most: usize) -> impl Iterator<Item = usize> {
     (0..words.div_ceil(most)).map(move |at| most.min(words - at * most))
 }
@@ -167,10 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_the_words_that_were_asked_for_and_every_address_is_another() {
+    fn pages_have_the_configured_lengths_and_unique_addresses() {
         let site = TemplatedSite::new(1, "shop.test", 300, 40);
         let page = site.page(3);
-        // Name, category, dash, name again, price, EUR, No., number and date are not counted.
+        // Plus name, category, dash, name again, price, EUR, No., number and date.
         assert_eq!(words(&page).len(), 300 + 40 + 5 + 2 + 2 + 2 + 1);
         let mut addresses = BTreeSet::from([page.url]);
         for how in SiteCopy::ALL {

@@ -1,4 +1,4 @@
-//! The web itself: any page, its truth and its text, from its number alone.
+//! The web: any page, its truth and its text, computed from its number alone.
 //!
 //! ```text
 //!   page number ─► place (family, copy) ─► family: language, topic, length, host, content
@@ -6,8 +6,8 @@
 //!                 └► noise (date, counter, session) and links
 //! ```
 //!
-//! Guarantees that every method is a pure function of the options and its arguments, in any order and from any
-//! thread. Keeps one bit a page. Does not know how a page looks ([`crate::html`]) or where it is ([`crate::site`]).
+//! Every method is a pure function of the options and its arguments, in any order and on any thread. Memory is one
+//! bit per page. Does not handle markup ([`crate::html`]) and addresses ([`crate::site`]).
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -23,62 +23,57 @@ use crate::stable_math::log_normal;
 use crate::words::{TOPICS, Token, Words};
 use crate::zipf::Zipf;
 
-/// Popularity of pages as link targets: Zipf with this exponent gives in-degrees with the
-/// exponent 1 + 1/0.85 = 2.18.
+/// Zipf exponent of pages as link targets; gives in-degrees with the exponent 1 + 1/0.85 = 2.18.
 const POPULARITY_EXPONENT: f64 = 0.85;
-/// Share of the copies that stay on their original's host.
+/// Share of the copies that are on their original's host.
 const STAYS_ON_HOST: f64 = 0.75;
 /// 2026-01-01T00:00:00Z, the start of the crawl; it takes a week.
 const CRAWL_START: u64 = 1_767_225_600;
 const WEEK: u64 = 604_800;
-/// The first words of the content are the heading.
+/// Number of first words of the content that form the heading.
 const HEADING_WORDS: usize = 7;
 
-/// A page as a crawler gets it, with what is true about it.
+/// A page as fetched by a crawler, with its truth.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     pub index: u64,
     pub url: String,
-    /// The whole document, UTF-8.
+    /// The whole document.
     pub html: String,
     /// The document's title, without escapes.
     pub title: String,
-    /// When it was fetched, in seconds since 1970.
+    /// Seconds since 1970.
     pub fetched: u64,
-    /// What is true about it.
     pub truth: Truth,
 }
 
-/// What is true about a page.
+/// The known facts about a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Truth {
-    /// Pages with the same number here have the same original.
+    /// Pages with equal numbers have the same original.
     pub family: u64,
     /// 0 for the original.
     pub copy: u32,
-    /// What was done to the original.
     pub kind: EditKind,
-    /// How much was done; [`EditKind`] says in which unit.
+    /// Amount of the edit, in the unit stated at [`EditKind`].
     pub amount: f64,
-    /// What the family is written in.
     pub language: Language,
-    /// Length of the original's content in words.
+    /// Number of words of the original's content.
     pub words: u32,
 }
 
 impl Truth {
-    /// The expected Jaccard similarity, over runs of five tokens, of this page's content and
-    /// its original's. `None` where no formula is known (Thai, unless the content is equal).
+    /// The expected Jaccard similarity, over runs of five tokens, of this page's content and its
+    /// original's. `None` if no formula is known (Thai, unless the content is equal).
     ///
-    /// For words changed at rate e: p = (1-e)^5, J = p/(2-p). Insertions break four runs and
-    /// not five, so real values lie slightly higher. For texts of few words the real values
-    /// scatter widely.
+    /// For words changed at rate e: p = (1-e)^5, J = p/(2-p). Insertions break four runs and not
+    /// five, so true values are slightly higher. For short texts they vary widely.
     pub fn expected_jaccard5(&self) -> Option<f64> {
         edit::expected_jaccard5(self.kind, self.amount, self.words, self.language)
     }
 }
 
-/// Working memory that is reused from page to page. It changes no result.
+/// Buffers that are reused for many pages, without effect on results.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     pub(crate) text: Vec<Token>,
@@ -88,7 +83,7 @@ pub struct Scratch {
     pub(crate) ranks: Vec<u32>,
 }
 
-/// What all pages of a family share.
+/// Properties shared by all pages of a family.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Family {
     pub(crate) language: Language,
@@ -97,7 +92,7 @@ pub(crate) struct Family {
     host: u64,
 }
 
-/// Everything about a page that is known before a word is written.
+/// The properties of a page that do not depend on its words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     pub(crate) place: Place,
@@ -105,7 +100,7 @@ pub(crate) struct Identity {
     pub(crate) kind: EditKind,
     amount: f64,
     pub(crate) host: u64,
-    /// Whose frame it has.
+    /// The host whose frame it has.
     pub(crate) frame: u64,
 }
 
@@ -122,11 +117,11 @@ pub struct Web {
 }
 
 impl Web {
-    /// The web these options describe. Takes about a millisecond.
+    /// Creates the web with these options in about a millisecond.
     ///
     /// # Panics
     ///
-    /// When an option is out of its range; the message names it.
+    /// Panics if an option is out of range, and names it.
     pub fn new(options: WebOptions) -> Self {
         options.check();
         let WebOptions { seed, pages, .. } = options;
@@ -146,7 +141,7 @@ impl Web {
         &self.options
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub fn len(&self) -> u64 {
         self.options.pages
     }
@@ -155,23 +150,22 @@ impl Web {
         self.options.pages == 0
     }
 
-    /// The page with this number. `index` must be below [`len`](Self::len), here and in every
-    /// other method.
+    /// The page with this number. Here and in every other method, `index` must be below
+    /// [`len`](Self::len).
     pub fn page(&self, index: u64) -> Page {
         let mut page = Page::default();
         self.page_into(index, &mut page, &mut Scratch::default());
         page
     }
 
-    /// Like [`page`](Self::page), into memory that is used again: no allocation once the
-    /// buffers have grown.
+    /// Like [`page`](Self::page), but reuses memory: allocates only until the buffers have grown.
     pub fn page_into(&self, index: u64, page: &mut Page, scratch: &mut Scratch) {
         let identity = self.identity(index);
         self.write_content(&identity, scratch);
         self.render(index, &identity, 0, page, scratch);
     }
 
-    /// The pages with these numbers, one after the other.
+    /// The pages with these numbers, in order.
     pub fn pages(&self, range: Range<u64>) -> impl Iterator<Item = Page> + '_ {
         let mut scratch = Scratch::default();
         range.map(move |index| {
@@ -181,7 +175,7 @@ impl Web {
         })
     }
 
-    /// The main content of a page as plain text: its paragraphs, one a line, without heading,
+    /// The main content of a page as plain text: its paragraphs, one per line, without heading,
     /// frame, date and counter.
     pub fn text(&self, index: u64) -> String {
         let mut out = String::new();
@@ -189,7 +183,7 @@ impl Web {
         out
     }
 
-    /// Like [`text`](Self::text), into memory that is used again.
+    /// Like [`text`](Self::text), but reuses memory.
     pub fn text_into(&self, index: u64, out: &mut String, scratch: &mut Scratch) {
         let identity = self.identity(index);
         self.write_content(&identity, scratch);
@@ -197,7 +191,6 @@ impl Web {
         crate::html::write_text(&scratch.text, self.pen(identity.family.language), out);
     }
 
-    /// What is true about a page.
     pub fn truth(&self, index: u64) -> Truth {
         self.identity(index).truth()
     }
@@ -207,7 +200,7 @@ impl Web {
         (0..self.layout.size(family)).map(move |copy| self.layout.page(Place { family, copy }))
     }
 
-    /// How often a page is linked to, as a rank: 1 is the page with the most links (expected).
+    /// Rank by expected number of incoming links: 1 is the most linked page.
     pub fn popularity(&self, index: u64) -> u64 {
         self.popular.invert(index) + 1
     }
@@ -235,7 +228,7 @@ impl Web {
             } else if !rng.chance(STAYS_ON_HOST) {
                 identity.host = self.sites.draw(&mut rng);
             }
-            // A mirror keeps the frame of what it mirrors.
+            // A mirror keeps the frame of its original.
             if !matches!(kind, EditKind::Exact | EditKind::Refreshed) {
                 identity.frame = identity.host;
             }
@@ -260,7 +253,7 @@ impl Web {
         }
     }
 
-    /// Writes a page's words, edited, into `scratch.text`.
+    /// Writes the edited words of a page into `scratch.text`.
     pub(crate) fn write_content(&self, identity: &Identity, scratch: &mut Scratch) {
         let Identity { place, family, kind, amount, .. } = *identity;
         self.write_original(place.family, &family, family.words, scratch);
@@ -270,8 +263,8 @@ impl Web {
         edit::apply((kind, amount), &self.words, family.topic, &mut rng, text, spare);
     }
 
-    /// Writes the first `most` words of a family's original into `scratch.text`, and the words
-    /// of its heading, which all copies keep, into `scratch.heading`.
+    /// Writes the first `most` words of a family's original into `scratch.text`, and the words of
+    /// its heading, which all copies share, into `scratch.heading`.
     pub(crate) fn write_original(
         &self,
         number: u64,
@@ -287,7 +280,7 @@ impl Web {
         scratch.heading.extend(scratch.text.iter().take(HEADING_WORDS).map(|token| token.rank()));
     }
 
-    /// The page whose noise and links this one shows: itself, or what it mirrors exactly.
+    /// The page with the noise and links of this one: itself, or the original of an exact copy.
     pub(crate) fn looks_like(&self, index: u64, identity: &Identity) -> u64 {
         match identity.kind {
             EditKind::Exact => self.original(identity),
@@ -295,7 +288,7 @@ impl Web {
         }
     }
 
-    /// The page that is copy 0 of the same family.
+    /// Copy 0 of the same family.
     pub(crate) fn original(&self, identity: &Identity) -> u64 {
         self.layout.page(Place { copy: 0, ..identity.place })
     }
@@ -324,7 +317,7 @@ impl Identity {
     }
 }
 
-/// A language and the way to write it.
+/// A language with its spelling and the vocabulary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pen<'a> {
     pub(crate) language: Language,

@@ -1,27 +1,26 @@
 //! A stream of word ranks with topics, phrases and sentences.
 //!
-//! A topic's words are scattered over the ranks 500 to 60,499, so topics overlap. A word and what is around it
-//! (paragraph or sentence start, a pause, part of an advertisement) is one [`Token`], so an edit moves the form
-//! together with the words. Does not spell. Known weakness: words are drawn one by one, so n-grams repeat less than
-//! in real text.
+//! A topic's words are scattered over the ranks 500 to 60,499, so topics overlap. A [`Token`] is a word with its form
+//! (paragraph or sentence start, pause, part of an advertisement), so an edit moves the form together with the word.
+//! Does not spell. Known limit: words are drawn independently, so n-grams repeat less often than in real text.
 //
 // - 28 % of a family's words come from the 3,000 words of its topic (exponent 1.0).
-// - Of the others 86 % come from the 5,000 commonest words (exponent 0.95), the rest from the
-//   2,000,000 ranks after them (exponent 1.6). The two meet at about the same frequency.
-// - 2 % of the draws are a whole phrase of 4 to 9 words, one of 200,000 that all families
-//   share (popularity exponent 0.8).
+// - Of the others, 86 % come from the 5,000 most frequent words (exponent 0.95), the rest from the
+//   2,000,000 ranks after them (exponent 1.6). The frequencies are about equal where the two join.
+// - 2 % of the draws are a whole phrase of 4 to 9 words, one of 200,000 shared by all families
+//   (popularity exponent 0.8).
 
 use crate::rng::{Purpose, Rng, key, mix};
 use crate::zipf::Mixture;
 
-/// Words in the common part of the vocabulary.
+/// Size of the common part of the vocabulary.
 const COMMON: u32 = 5_000;
-/// Words in its tail.
+/// Size of its tail.
 const TAIL: u32 = 2_000_000;
-/// Ranks run from 0 to one below this.
+/// Number of ranks, from 0.
 pub(crate) const VOCABULARY: u32 = COMMON + TAIL;
 
-/// Topics a family may be about.
+/// Number of topics.
 pub(crate) const TOPICS: u64 = 1_000;
 const TOPIC_WORDS: u64 = 3_000;
 const TOPIC_RANKS: std::ops::Range<u64> = 500..60_500;
@@ -32,7 +31,7 @@ const TOPIC_SHARE: f64 = 0.28;
 const COMMON_SHARE: f64 = 0.86;
 const PHRASE_SHARE: f64 = 0.02;
 
-/// A word in a text: its rank and the form around it.
+/// A word in a text: its rank and form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(u32);
 
@@ -63,14 +62,14 @@ impl Token {
         Self(self.0 | form)
     }
 
-    /// The same form around another word.
+    /// Another word with the same form.
     #[inline]
     pub(crate) const fn replaced(self, rank: u32) -> Self {
         Self(self.0 & !Self::RANK | rank)
     }
 }
 
-/// The laws by which words are drawn, and the shared phrases.
+/// Distributions of words, and the shared phrases.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     seed: u64,
@@ -79,7 +78,7 @@ pub(crate) struct Words {
     running: Mixture,
 }
 
-// The laws, numbered so that each mixture is a beginning of the next.
+// Components of the mixtures, numbered such that each mixture is a prefix of the next.
 const COMMON_LAW: u32 = 0;
 const TAIL_LAW: u32 = 1;
 const TOPIC_LAW: u32 = 2;
@@ -170,7 +169,7 @@ fn topic_word(topic_key: u64, word: u64) -> u32 {
     (TOPIC_RANKS.start + (((place >> 32) * spread) >> 32)) as u32
 }
 
-/// Where sentences and paragraphs start.
+/// Generates the starts of sentences and paragraphs.
 struct Shape {
     words_left: u64,
     sentences_left: u64,
@@ -194,7 +193,7 @@ impl Shape {
             }
             self.sentences_left -= 1;
             self.words_left = rng.between(6, 20);
-            // A pause at the last word or later does not happen.
+            // A pause at or after the last word is ignored.
             self.pause_in = rng.between(3, 20);
         }
         self.words_left -= 1;
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_has_the_length_asked_for_and_starts_a_paragraph() {
+    fn a_text_has_the_requested_length_and_starts_a_paragraph() {
         let words = Words::new(1);
         for count in [0, 1, 3, 20, 777] {
             let mut text = Vec::new();
@@ -228,19 +227,19 @@ mod tests {
     }
 
     #[test]
-    fn common_words_are_common_and_topics_show() {
+    fn common_words_are_frequent_and_topics_are_visible() {
         let words = Words::new(1);
         let mut text = Vec::new();
         words.compose(7, 100_000, &mut Rng::new(1), &mut text);
         let mut counts = vec![0u32; VOCABULARY as usize];
         text.iter().for_each(|t| counts[t.rank() as usize] += 1);
         let common: u32 = counts[..COMMON as usize].iter().sum();
-        // 0.86 of what is not topic, and the topic words among the common ranks.
+        // 0.86 of the words outside of the topic, and topic words among the common ranks.
         assert!((60_000..75_000).contains(&common), "{common}");
-        // The first word of a topic is 0.28 / 8.58 of the text.
+        // The share of a topic's first word is 0.28 / 8.58.
         let loudest = *counts[500..60_500].iter().max().unwrap_or(&0);
         assert!((2_500..3_800).contains(&loudest), "{loudest}");
-        // Neighbouring decades of a Zipf law weigh about the same.
+        // Neighbouring decades of a Zipf distribution have about the same weight.
         let decade = |from: usize, to: usize| f64::from(counts[from..to].iter().sum::<u32>());
         let ratio = decade(9, 99) / decade(99, 999);
         assert!((0.7..1.3).contains(&ratio), "{ratio}");

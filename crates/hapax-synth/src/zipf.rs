@@ -1,9 +1,9 @@
-//! Draws ranks by bounded Zipf laws, in constant time from a small table.
+//! Draws ranks from bounded Zipf distributions, in constant time with a small table.
 //!
-//! Rank `r` has probability proportional to `1 / (r + 1)^s`. Ranks below 127 are blocks of their own; later blocks
-//! are a 64th of their first rank wide. A block is drawn by Walker's alias method, a rank inside it evenly, so two
-//! million words take about a thousand entries and no probability is off by more than `s/128` of itself. A
-//! [`Mixture`] holds several laws in one table. The same on every platform (see [`crate::stable_math`]).
+//! Rank `r` has probability proportional to `1 / (r + 1)^s`. Ranks below 127 have a block each; later blocks are as
+//! wide as a 64th of their first rank. A block is drawn by Walker's alias method, a rank inside it uniformly, so two
+//! million words take about a thousand entries and the relative error of probabilities is at most `s/128`. A
+//! [`Mixture`] stores several distributions in one table. The same on every platform (see [`crate::stable_math`]).
 //!
 //! Source: Walker 1977 and Vose 1991 for the alias table.
 
@@ -12,25 +12,25 @@ use std::ops::Range;
 use crate::rng::Rng;
 use crate::stable_math::pow;
 
-/// A Zipf law over a range of ranks.
+/// A Zipf distribution over a range of ranks.
 #[derive(Clone, Debug)]
 pub struct Zipf(Mixture);
 
 impl Zipf {
-    /// The law over the ranks `0..n` with exponent `s`.
+    /// The distribution over the ranks `0..n` with exponent `s`.
     ///
     /// # Panics
     ///
-    /// When `n` is zero or `s` is negative or above 8.
+    /// Panics if `n` is zero or `s` is negative or above 8.
     pub fn new(n: u64, s: f64) -> Self {
         Self::over(0..n, s)
     }
 
-    /// The same law cut to a range of its ranks: its tail, say.
+    /// The same distribution restricted to a range of its ranks, such as its tail.
     ///
     /// # Panics
     ///
-    /// When `ranks` is empty or `s` is negative or above 8.
+    /// Panics if `ranks` is empty or `s` is negative or above 8.
     pub fn over(ranks: Range<u64>, s: f64) -> Self {
         Self(Mixture::new(&[(1.0, ranks, s)]))
     }
@@ -41,10 +41,10 @@ impl Zipf {
     }
 }
 
-/// Several Zipf laws, each with its share of the draws.
+/// A mixture of Zipf distributions.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixture {
-    /// Chance (of 2^32) that a cell keeps its own block, and the block it yields to.
+    /// Probability (of 2^32) that a cell keeps its own block, and its alias.
     cells: Vec<(u32, u32)>,
     blocks: Vec<Block>,
 }
@@ -57,7 +57,7 @@ struct Block {
 }
 
 impl Mixture {
-    /// Laws given as share, ranks and exponent. Shares may have any sum.
+    /// Components given as share, ranks and exponent. Shares may have any sum.
     pub(crate) fn new(laws: &[(f64, Range<u64>, f64)]) -> Self {
         let mut blocks = Vec::new();
         let mut weights = Vec::new();
@@ -68,7 +68,7 @@ impl Mixture {
             let mut first = ranks.start;
             while first < ranks.end {
                 let width = ((first + 1) >> 6).clamp(1, ranks.end - first).min(1 << 31);
-                // The middle of the block stands for its ranks: second-order exact.
+                // The middle of the block represents its ranks; the error is of second order.
                 let middle = first as f64 + (width as f64 + 1.0) * 0.5;
                 blocks.push(Block { first, width: width as u32, law });
                 weights.push(width as f64 * pow(middle, -s));
@@ -80,8 +80,8 @@ impl Mixture {
         Self { cells: alias(&weights), blocks }
     }
 
-    /// Draws the number of a law and a rank of it. Always takes two numbers: a branch on the
-    /// width of the block would be guessed wrong too often.
+    /// Draws a component and a rank of it. Always consumes two numbers, because a branch on the
+    /// block's width would be mispredicted too often.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng) -> (u32, u64) {
         let bits = rng.bits();
@@ -100,7 +100,7 @@ fn alias(weights: &[f64]) -> Vec<(u32, u32)> {
     let mut share: Vec<f64> = weights.iter().map(|w| w / total * count as f64).collect();
     let (mut small, mut large): (Vec<usize>, Vec<usize>) =
         (0..count).partition(|&block| share[block] < 1.0);
-    // A cell that never meets a partner keeps itself.
+    // A cell without a partner keeps its own block.
     let mut cells: Vec<(u32, u32)> = (0..count as u32).map(|own| (u32::MAX, own)).collect();
     while let (Some(&poor), Some(&rich)) = (small.last(), large.last()) {
         small.pop();
@@ -125,7 +125,7 @@ mod tests {
             let mut rng = Rng::new(n);
             let total: f64 = (1..=n).map(|k| (k as f64).powf(-s)).sum();
             let draws = 200_000;
-            // Cumulative counts at a few ranks against the exact sums.
+            // Compares cumulative counts at a few ranks with the exact sums.
             let marks = [1, 2, 5, 10, 100, 1000, 100_000].map(|m: u64| m.min(n));
             let mut below = [0u32; 7];
             for _ in 0..draws {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_has_the_shape_it_has_in_the_whole() {
+    fn a_tail_has_the_shape_of_the_whole_distribution() {
         let tail = Zipf::over(5_000..2_005_000, 1.6);
         let mut rng = Rng::new(1);
         let mut first_octave = 0;
@@ -153,7 +153,7 @@ mod tests {
             assert!((5_000..2_005_000).contains(&rank));
             first_octave += u32::from(rank < 10_000);
         }
-        // 1 - 2^-0.6, and a little more because the tail ends: 0.349.
+        // 1 - 2^-0.6 plus a little, because the tail is finite: 0.349.
         assert!((34_300..35_500).contains(&first_octave), "{first_octave}");
     }
 

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let records: Vec<Record<u32>> =
         (0..).zip(records).map(|(id, fingerprint)| Record { fingerprint, id }).collect();
     let joined = pairs(records, &PairOptions::within(within)?, &OneThread);
-    // Documents with the same fingerprint are paired with the first of them, which stands for all.
+    // Documents with equal fingerprints are paired with the first of them, which represents all.
     for pair in joined.twins().iter().chain(joined.pairs()) {
         println!("{} and {}: {} bits", pair.a, pair.b, pair.distance);
     }

@@ -1,4 +1,4 @@
-//! Are two texts near-duplicates, and how alike are they?
+//! Compares two texts: whether they are near-duplicates, and how similar they are.
 //!
 //! `cargo run --release -p hapax --example compare`
 #![expect(clippy::print_stdout, reason = "an example shows its result")]

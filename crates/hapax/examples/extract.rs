@@ -1,4 +1,4 @@
-//! The text of every page of JSON lines with a field `html`, as JSON lines with a field `text`.
+//! Extracts the text of pages: JSON lines with a field `html` in, JSON lines with a field `text` out.
 //!
 //! `cargo run --release -p hapax --example extract < pages.jsonl`
 #![expect(clippy::print_stdout, reason = "an example shows its result")]

@@ -1,4 +1,4 @@
-//! Groups near-duplicates and says which page of each group to keep, and why.
+//! Groups near-duplicates, and prints which page of each group is kept and why.
 //!
 //! `cargo run --release -p hapax --example groups`
 #![expect(clippy::print_stdout, reason = "an example shows its result")]

@@ -1,4 +1,4 @@
-//! An index that is searched while fingerprints come and go.
+//! Searches an index while fingerprints are added and removed.
 //!
 //! `cargo run --release -p hapax --example live_index`
 #![expect(clippy::print_stdout, reason = "an example shows its result")]

@@ -1,9 +1,9 @@
-//! One error for callers who do not distinguish causes; every operation has a narrower one.
+//! One error for callers that do not distinguish causes; every operation also has its own error type.
 
 use crate::index::segment::SegmentBuildError;
 use crate::index::{BuildError, SearchError};
 
-/// What can go wrong in the engine.
+/// Any error of the engine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

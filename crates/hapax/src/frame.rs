@@ -1,11 +1,12 @@
-//! What does a page say beyond the frame of its site?
+//! Separates a page's own text from the frame of its site.
 //!
-//! A text is cut into *pieces* of about five words, at words chosen by their hashes, so that an edit moves few
-//! cuts. A piece that stands on many pages of a host ([`least_pages`]) belongs to the host's frame. The other pieces
-//! are the page's own text, of which an [`OwnText`] is a sample. Words with a digit are pieces by themselves and count
-//! only beside words: dates, prices and counters alone do not make another page, nor does a name alone in a log-in form.
+//! Splits a text into *pieces* of about five words, at words chosen by their hashes, so that an edit moves few
+//! boundaries. A piece that occurs on many pages of a host ([`least_pages`]) belongs to the host's frame. The
+//! other pieces are the page's own text; an [`OwnText`] is a sample of it. Words with a digit are pieces by
+//! themselves and count only next to words: dates, prices and counters alone do not make another page, nor does
+//! a name in a log-in form.
 //!
-//! Pure functions of their arguments. Does not know hosts and does not count pages: the caller does.
+//! Pure functions. Does not know hosts and does not count pages; the caller does.
 
 #[cfg(feature = "text")]
 mod cutter;
@@ -25,45 +26,47 @@ pub use cutter::PieceCutter;
 use few::Few;
 use words::Words;
 
-/// Hosts with fewer different pages have no frame: what their pages share may as well be one article, copied.
+/// Hosts with fewer distinct pages have no frame: what their pages share may be one copied article.
 pub const MIN_PAGES: u32 = 8;
-/// On so many pages of a host a piece is frame, if the host is not large.
+/// Number of pages from which on a piece belongs to the frame of a small host.
 const MANY_PAGES: u32 = 8;
-/// Of a large host, a piece is frame on one page in so many.
+/// On a large host, a piece belongs to the frame if at least one page in this many has it.
 const ONE_PAGE_IN: u32 = 50;
-/// Own texts that share no more than this part of the smaller one are different.
+/// Own texts that share at most this part of the smaller one are different.
 pub const MAX_SHARED: f32 = 0.7;
-/// Own texts with fewer words count only beside a number of their own.
+/// Own texts with fewer words count only together with a number of their own.
 pub const ENOUGH_WORDS: u16 = 30;
 
-/// Where own texts alone decide, one with fewer words does not: the whole page does.
+/// Where own texts alone decide, a page whose own text has fewer words is compared as a whole.
 pub const ALONE_WORDS: usize = 50;
-/// Nor one with less than one in so many of the page's words.
+/// So is a page whose own text has less than one in this many of its words.
 pub const ALONE_ONE_IN: usize = 20;
 
-/// A piece ends before a word whose hash modulo 16 is below this, so after five words on average.
+/// A piece ends before a word whose hash modulo 16 is below this: after five words on average.
 const CUTS_IN_16: u64 = 3;
 const MAX_WORDS: u8 = 16;
-/// How many copies of one piece on a page count separately; a product's name stands in the menu and above the text.
+/// How many occurrences of a piece on one page count separately: a product's name is in the menu
+/// and above the text.
 const OCCURRENCES: u32 = 8;
-/// Pieces in a sample.
+/// Pieces per sample.
 const SAMPLE: usize = 15;
-/// Up to so many pieces are kept with all bits of their hashes: with 16 of them, of 200 products of one brand in a large
-/// frame two would be taken for one.
+/// Up to this many pieces are kept with all 32 bits of their hashes. With 16 bits, two of 200
+/// products of one brand in a large frame would be confused.
 const FEW: usize = SAMPLE / 2;
-/// Marks the number of pieces where hashes are kept with all bits.
+/// Set in the number of pieces if hashes are kept with all bits.
 const WIDE: u16 = 1 << 15;
 
 /// A short run of words of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Piece {
-    /// Of its words, and of how often it has come before on the page.
+    /// Hash of the words, and of the number of earlier occurrences on the page.
     pub hash: u32,
-    /// Words without a digit; 0 for a number.
+    /// Number of words without a digit; 0 for a number.
     pub words: u8,
 }
 
-/// On how many of so many different pages of a host a piece must stand to be frame; `None` if the pages are too few.
+/// Minimum number of pages that a piece must be on to belong to the frame, out of `pages` distinct
+/// pages of a host; `None` if there are too few pages.
 pub const fn least_pages(pages: u32) -> Option<u32> {
     if pages < MIN_PAGES {
         return None;
@@ -74,8 +77,8 @@ pub const fn least_pages(pages: u32) -> Option<u32> {
     Some(if share > many { share } else { many })
 }
 
-/// The same where own texts alone decide: there a frame that is taken for own text costs more than own text that is
-/// taken for frame, because the page is then compared as a whole.
+/// As [`least_pages`], where own texts alone decide. There it is worse to mistake frame for own
+/// text than the reverse, because without enough own text the whole page is compared.
 pub const fn least_pages_alone(pages: u32) -> Option<u32> {
     if pages < 2 {
         return None;
@@ -87,14 +90,14 @@ pub const fn least_pages_alone(pages: u32) -> Option<u32> {
     Some(if least < 2 { 2 } else { least })
 }
 
-/// The pieces of a text, each once, in its order.
+/// The distinct pieces of a text, in text order.
 pub fn pieces(text: &str, out: &mut Vec<Piece>) {
     out.clear();
     for_each_piece(text, |_, piece| out.push(piece));
     count_repeats(out);
 }
 
-/// Makes the repeats of a piece others, and leaves out those that are too many.
+/// Gives repeats of a piece a hash of their own, and drops those beyond [`OCCURRENCES`].
 fn count_repeats(out: &mut Vec<Piece>) {
     let mut times = Occurrences::of_at_most(out.len());
     out.retain_mut(|piece| {
@@ -106,16 +109,16 @@ fn count_repeats(out: &mut Vec<Piece>) {
     });
 }
 
-/// How often hashes have come: a table with open addressing, half full at most.
+/// Counts occurrences of hashes in an open-addressing table that is at most half full.
 struct Occurrences {
-    /// A hash below its number of occurrences; 0 where none is.
+    /// A hash above its number of occurrences; 0 for an empty slot.
     slots: Vec<u64>,
-    /// Hashes that found no slot near their own, as those of a hostile page do.
+    /// Hashes without a free slot nearby, as on hostile pages.
     others: BTreeMap<u32, u32>,
 }
 
 impl Occurrences {
-    /// How far from its place a hash is looked for.
+    /// Number of slots tried for a hash.
     const PROBES: usize = 32;
 
     fn of_at_most(hashes: usize) -> Self {
@@ -123,7 +126,7 @@ impl Occurrences {
         Self { slots: vec![0; slots], others: BTreeMap::new() }
     }
 
-    /// How often a hash has come before, at most [`OCCURRENCES`].
+    /// The number of earlier occurrences of a hash, at most [`OCCURRENCES`].
     fn add(&mut self, hash: u32) -> u32 {
         let last = self.slots.len() - 1;
         for at in hash as usize..hash as usize + Self::PROBES {
@@ -140,7 +143,7 @@ impl Occurrences {
     }
 }
 
-/// Which upper halves of hashes have come: enough to know what certainly has not.
+/// A set of the upper halves of hashes; answers whether a hash is certainly new.
 #[derive(Clone, Debug)]
 pub struct Seen([u64; 1024]);
 
@@ -155,7 +158,7 @@ impl Seen {
         ((hash >> 22) as usize, 1 << (hash >> 16 & 63))
     }
 
-    /// False for what certainly has not come.
+    /// `false` only if the hash is certainly not in the set.
     pub fn contains(&self, hash: u32) -> bool {
         let (word, bit) = Self::place(hash);
         self.0[word] & bit != 0
@@ -173,7 +176,7 @@ impl Seen {
         })
     }
 
-    /// False if it may have come before.
+    /// `false` if the hash may have been inserted before.
     pub fn insert(&mut self, hash: u32) -> bool {
         let (word, bit) = Self::place(hash);
         let is_new = self.0[word] & bit == 0;
@@ -182,7 +185,7 @@ impl Seen {
     }
 }
 
-/// Where a text's pieces of words are, in its order, each with its hash as in [`pieces`].
+/// The places of the pieces of words in a text, in text order, each with its hash as in [`pieces`].
 pub fn located_pieces(text: &str) -> Vec<(Range<usize>, u32)> {
     let mut found = Vec::new();
     let mut times = BTreeMap::new();
@@ -197,9 +200,9 @@ pub fn located_pieces(text: &str) -> Vec<(Range<usize>, u32)> {
     found
 }
 
-/// The pieces that stand on so many pages, ascending, of the hashes of all pages.
+/// The hashes that occur at least `least` times among the hashes of all pages, ascending.
 pub fn on_many_pages(mut hashes: Vec<u32>, least: u32) -> Vec<u32> {
-    // Most stand on few pages and need not be sorted: those that share their lower bits are few, too.
+    // Most hashes are rare and need not be sorted; counting by the lower bits rules them out.
     let mut counts = vec![0u16; hashes.len().next_power_of_two().min(1 << 16)];
     let last = counts.len() - 1;
     for hash in &hashes {
@@ -213,8 +216,9 @@ pub fn on_many_pages(mut hashes: Vec<u32>, least: u32) -> Vec<u32> {
     same.filter(|same| same.len() >= least as usize).map(|same| same[0]).collect()
 }
 
-/// A text without the pieces that are frame, numbers between which go with them. `None` if too little is left to
-/// speak for the page: fewer than [`ALONE_WORDS`], or than one word in [`ALONE_ONE_IN`].
+/// A text without the pieces of the frame and without numbers between them. `None` if too little is
+/// left to represent the page: fewer than [`ALONE_WORDS`], or less than one word in
+/// [`ALONE_ONE_IN`].
 pub fn own_text(text: &str, is_frame: impl Fn(u32) -> bool) -> Option<String> {
     let (mut own, mut own_words, mut all_words) = (String::new(), 0, 0);
     let mut times = BTreeMap::new();
@@ -247,7 +251,7 @@ fn for_each_piece(text: &str, take: impl FnMut(Range<usize>, Piece)) {
     join_words(Words::of(text).map(hash), take);
 }
 
-/// Joins words, with whether they are numbers and their hashes, to pieces.
+/// Joins words to pieces.
 #[inline(always)]
 fn join_words(
     all: impl Iterator<Item = (Range<usize>, bool, u64)>,
@@ -275,23 +279,23 @@ fn join_words(
     }
 }
 
-/// A sample of a page's own text, in 36 bytes.
+/// A sample of a page's own text in 36 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnText {
-    /// The lower halves of hashes, the least ascending; all of them if there are no more than fit. Of [`FEW`] pieces and
-    /// fewer, lower and upper halves by turns.
+    /// The smallest lower halves of hashes, ascending; all of them if they fit. For up to [`FEW`]
+    /// pieces, lower and upper halves alternate.
     sample: [u16; SAMPLE],
-    /// At most 32,767, and [`WIDE`].
+    /// Number of pieces, at most 32,767, and the flag [`WIDE`].
     pieces: u16,
     words: u16,
     numbers: u16,
 }
 
 impl OwnText {
-    /// As stored.
+    /// Encoded size in bytes.
     pub const BYTES: usize = 2 * (SAMPLE + 3);
 
-    /// Sample, number of pieces, words, numbers: 16 bits each, little-endian.
+    /// Encodes sample, number of pieces, words, numbers: 16 bits each, little-endian.
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let numbers = self.sample.into_iter().chain([self.pieces, self.words, self.numbers]);
         let mut bytes = [0; Self::BYTES];
@@ -304,7 +308,7 @@ impl OwnText {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) gave; of other bytes some own text that can be compared.
+    /// Decodes an own text; any bytes are valid.
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         let mut numbers = bytes.as_chunks().0.iter().map(|two| u16::from_le_bytes(*two));
         let mut next = || numbers.next().unwrap_or_default();
@@ -312,7 +316,7 @@ impl OwnText {
         Self { sample, pieces: next(), words: next(), numbers: next() }
     }
 
-    /// Of a page with these pieces beyond the frame.
+    /// The own text of a page with these pieces outside the frame.
     pub fn of(own: impl IntoIterator<Item = Piece>) -> Self {
         let (mut hashes, mut words, mut numbers) = (Seen::default(), 0u16, 0u16);
         let mut pieces = 0u16;
@@ -336,12 +340,12 @@ impl OwnText {
         Self { sample, pieces, words, numbers }
     }
 
-    /// Words without a digit, at most 65,535.
+    /// Number of words without a digit, at most 65,535.
     pub const fn words(&self) -> u16 {
         self.words
     }
 
-    /// All hashes, if they are few.
+    /// All hashes if there are few; `None` otherwise.
     fn few(&self) -> Option<impl Iterator<Item = u32> + Clone> {
         let few = usize::from(self.pieces & !WIDE).min(FEW);
         let halves = self.sample.as_chunks::<2>().0[..few].iter();
@@ -358,8 +362,8 @@ impl OwnText {
         self.sample.iter().copied().step_by(step).take(few)
     }
 
-    /// The estimated share of the smaller own text that is in the other, 0 to 1; exact up to 15 pieces each.
-    /// `None` where one has nothing to compare: then the whole pages decide.
+    /// Estimated share of the smaller own text that is in the other one, 0 to 1; exact up to 15
+    /// pieces each. `None` if one has nothing to compare, so that the whole pages decide.
     pub fn shared(&self, other: &Self) -> Option<f32> {
         let (least, both) = match (self.few(), other.few()) {
             (Some(one), Some(two)) => {
@@ -381,19 +385,19 @@ impl OwnText {
         (least > 0).then(|| both as f32 / least as f32)
     }
 
-    /// Is there enough to distinguish the page from others: many words, or a few and a number?
+    /// Whether the own text suffices to distinguish pages: many words, or a few and a number.
     const fn is_enough(&self) -> bool {
         self.words >= ENOUGH_WORDS || self.words > 0 && self.numbers > 0
     }
 
-    /// Do both pages say enough of their own, and not the same?
+    /// Whether both own texts suffice and are different.
     pub fn differs_from(&self, other: &Self) -> bool {
         let both_say_enough = self.is_enough() && other.is_enough();
         both_say_enough && self.shared(other).is_some_and(|shared| shared <= MAX_SHARED)
     }
 
-    /// A key by which own texts that do not [differ](Self::differs_from) share a bucket in one of a few passes: they agree with a
-    /// probability that is their similarity. 0 where the whole page decides.
+    /// Bucket key for one of several passes. Own texts that do not [differ](Self::differs_from)
+    /// share a key with a probability equal to their similarity. 0 if the whole page decides.
     pub fn bucket(&self, pass: usize) -> u16 {
         if !self.is_enough() {
             return 0;

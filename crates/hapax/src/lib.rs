@@ -1,8 +1,8 @@
 //! Near-duplicate detection for the web: the engine of Hapax.
 //!
-//! A page goes in as bytes or text; a 64-bit SimHash fingerprint and a similarity sketch come out. An index finds
-//! every fingerprint within a Hamming distance, and groups keep one page of each cluster. Reads no files, clocks or
-//! environment, and starts no threads.
+//! Turns a page, as bytes or text, into a 64-bit SimHash fingerprint and a similarity sketch. An index finds
+//! every fingerprint within a Hamming distance, and groups keep one page of each cluster. Reads no files,
+//! clocks or environment, and starts no threads.
 //!
 //! ```
 //! use hapax::{Entry, Fingerprinter, Index, Policy};
@@ -18,9 +18,9 @@
 //! # Ok::<(), hapax::Error>(())
 //! ```
 //!
-//! In reading order: [`page`], [`text`], [`features`], [`fingerprint`], [`similarity`], [`frame`], [`hamming`],
-//! [`index`], [`join`] and [`group`]. Without the default feature `text`, neither HTML nor Unicode data are
-//! compiled, only fingerprints, sketches, searches, joins and groups.
+//! Reading order: [`page`], [`text`], [`features`], [`fingerprint`], [`similarity`], [`frame`], [`hamming`],
+//! [`index`], [`join`] and [`group`]. Without the default feature `text`, only fingerprints, sketches,
+//! searches, joins and groups are compiled, not HTML and Unicode data.
 
 mod error;
 pub mod features;

@@ -1,11 +1,11 @@
-//! What counts as a near-duplicate: the one definition, asked by every front end.
+//! Decides whether two pages are near-duplicates; all front ends use this definition.
 //!
-//! Two pages are exact duplicates when their texts are equal. They are near-duplicates when their
-//! fingerprints are at most [`Policy::within`] bits apart **and** their sketches estimate a Jaccard
-//! similarity of at least [`Policy::min_similarity`]. A page with too few words matches equal text only.
+//! Two pages are exact duplicates if their texts are equal. They are near-duplicates if their fingerprints are
+//! at most [`Policy::within`] bits apart **and** their sketches estimate a Jaccard similarity of at least
+//! [`Policy::min_similarity`]. A page with too few words matches equal text only. Does not search: candidates
+//! come from [`index`](crate::index) and [`join`](crate::join).
 //!
-//! Does not search: candidates come from [`index`](crate::index) and [`join`](crate::join).
-//! Fingerprint proposes, sketch confirms: Henzinger, "Finding near-duplicate web pages", SIGIR 2006.
+//! Fingerprints propose, sketches confirm: Henzinger, "Finding near-duplicate web pages", SIGIR 2006.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,64 +14,64 @@ use crate::fingerprint::{ContentHash, Estimate, Fingerprint, MaxDistance, ShortS
 #[cfg(feature = "text")]
 use crate::page::Extent;
 
-/// Default of [`Policy::within`], in bits.
+/// Default of [`Policy::within`] in bits.
 pub const DEFAULT_WITHIN: u8 = 6;
-/// Default of [`Policy::min_similarity`]: two standard errors of the estimate above 0.8, so that 99 in
-/// 100 removed pages really have a similarity of 0.8 or more (`docs/benchmarks/quality.md`).
+/// Default of [`Policy::min_similarity`]: two standard errors of the estimate above 0.8, so that 99
+/// of 100 removed pages have a true similarity of at least 0.8 (`docs/benchmarks/quality.md`).
 pub const DEFAULT_MIN_SIMILARITY: f64 = 0.84;
-/// Default distance when only the main content is compared. Finding it is not exact, so copies in
-/// different templates are further apart.
+/// Default distance for the main content. Finding it is inexact, so copies in different templates
+/// have larger distances.
 pub const MAIN_CONTENT_WITHIN: u8 = 10;
 /// Default similarity when only the main content is compared. Without the template, different
 /// articles have almost nothing in common.
 pub const MAIN_CONTENT_MIN_SIMILARITY: f64 = 0.5;
 
-/// Default distance when only the text beyond the frame of the host is compared. It holds some words of each site's
-/// own, such as a date and a list of other articles.
+/// Default distance for own texts, without the frame of the host. They contain some words of each
+/// site's own, such as a date and a list of other articles.
 pub const OWN_TEXT_WITHIN: u8 = 14;
-/// Default similarity when only the text beyond the frame of the host is compared.
+/// Default similarity for own texts.
 pub const OWN_TEXT_MIN_SIMILARITY: f64 = 0.5;
 
-/// How many standard errors an estimate under a key may be below the bound: four of the difference of
-/// two estimates. Of 30,000 true pairs at the bound, about one is not confirmed.
+/// How many standard errors a keyed estimate may be below the bound: four of the difference of two
+/// estimates. Of 30,000 true pairs at the bound, about one is not confirmed.
 pub const CONFIRMING_ERRORS: f64 = 5.7;
 
-/// How many standard errors an estimate by short sketches may be below the bound before it contradicts a
-/// match. Of a million true matches at the least favourable similarity less than one is contradicted, with bounds from 0.5
-/// up; at the default bound, of a hundred million.
+/// How many standard errors an estimate by short sketches may be below the bound before it refutes
+/// a match. For bounds from 0.5 up, fewer than one in a million true matches at the least
+/// favourable similarity is refuted; at the default bound, one in a hundred million.
 pub const CONTRADICTING_ERRORS: f64 = 5.2;
 
-/// When two pages are near-duplicates.
+/// The definition of a near-duplicate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
-    /// The most bits in which the fingerprints may differ.
+    /// Maximum distance of the fingerprints.
     pub within: MaxDistance,
-    /// The least estimated similarity of the texts.
+    /// Minimum estimated similarity of the texts.
     pub min_similarity: MinSimilarity,
 }
 
-/// What a comparison looks at.
+/// The data of a page that a comparison uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     pub fingerprint: Fingerprint,
-    /// `None` where only fingerprints were kept: then they alone decide.
+    /// `None` if only fingerprints are available; then they decide alone.
     pub sketch: Option<&'a Sketch>,
-    /// `None` where the caller has already dealt with equal texts.
+    /// `None` if the caller has already handled equal texts.
     pub content: Option<&'a ContentHash>,
-    /// Too few words for fingerprint and sketch to mean anything.
+    /// Whether the page has too few words for a meaningful fingerprint and sketch.
     pub too_short: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Likeness {
-    /// Bits in which the fingerprints differ, `0..=64`.
+    /// Distance of the fingerprints, `0..=64`.
     pub distance: u8,
     /// Estimated Jaccard similarity, `0.0..=1.0`; without sketches, the share of equal bits.
     pub similarity: f32,
     pub matching: Matching,
 }
 
-/// Is one a duplicate of the other?
+/// Whether two pages are duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matching {
     No,
@@ -80,14 +80,14 @@ pub enum Matching {
 }
 
 impl Likeness {
-    /// Do they match, exactly or nearly?
+    /// Whether they match, exactly or nearly.
     pub const fn matches(&self) -> bool {
         !matches!(self.matching, Matching::No)
     }
 }
 
 impl Policy {
-    /// The defaults for recipes that look at this much of a page.
+    /// The defaults for recipes with this extent.
     #[cfg(feature = "text")]
     pub const fn for_extent(extent: Extent) -> Self {
         match extent {
@@ -96,7 +96,7 @@ impl Policy {
         }
     }
 
-    /// The defaults where only the text beyond the frame of the host is compared.
+    /// The defaults for own texts.
     pub const fn for_own_texts() -> Self {
         Self::of(OWN_TEXT_WITHIN, OWN_TEXT_MIN_SIMILARITY)
     }
@@ -106,24 +106,24 @@ impl Policy {
         Self { within, min_similarity: MinSimilarity(min_similarity) }
     }
 
-    /// Compares two pages, whether they are candidates or not.
+    /// Compares any two pages.
     pub fn compare(&self, a: &Evidence<'_>, b: &Evidence<'_>) -> Likeness {
         let bits = a.fingerprint.distance(b.fingerprint);
         let distance = bits as u8;
         if a.content.is_some() && a.content == b.content {
             return Likeness { distance, similarity: 1.0, matching: Matching::Exact };
         }
-        let mut likeness = self.judge(bits, a.sketch.zip(b.sketch));
+        let mut likeness = self.compare_signatures(bits, a.sketch.zip(b.sketch));
         if a.too_short || b.too_short {
             likeness.matching = Matching::No;
         }
         likeness
     }
 
-    /// Compares different texts with enough words by the distance of their fingerprints and, where
-    /// there are any, their sketches.
+    /// Compares different texts with enough words by the distance of their fingerprints and, if
+    /// available, their sketches.
     #[inline]
-    pub fn judge(&self, bits: u32, sketches: Option<(&Sketch, &Sketch)>) -> Likeness {
+    pub fn compare_signatures(&self, bits: u32, sketches: Option<(&Sketch, &Sketch)>) -> Likeness {
         let distance = bits as u8;
         let (similarity, confirmed) = match sketches {
             Some((a, b)) => {
@@ -137,17 +137,17 @@ impl Policy {
         Likeness { distance, similarity, matching }
     }
 
-    /// The same for a candidate; `None`, without reading the sketches, when it is none: the
-    /// fingerprints are too far apart.
+    /// As [`compare`](Self::compare) for a possible candidate; `None`, without reading the
+    /// sketches, if the fingerprints are too far apart.
     #[inline]
     pub fn compare_candidate(&self, a: &Evidence<'_>, b: &Evidence<'_>) -> Option<Likeness> {
         let is_candidate = self.within.admits(a.fingerprint.distance(b.fingerprint));
         is_candidate.then(|| self.compare(a, b))
     }
 
-    /// Does a near match stand, or may it be forged? Public signatures are not enough between domains:
-    /// both pages must have a short sketch under one key, and these must not contradict the match.
-    /// `one_domain` is asked only otherwise.
+    /// Whether a near match stands, or may be forged. Between domains public signatures do not
+    /// suffice: both pages must have a short sketch under the same key, and these must not refute
+    /// the match. Calls `one_domain` only if needed.
     #[inline]
     pub fn stands(
         &self,
@@ -169,17 +169,17 @@ impl Default for Policy {
 }
 
 impl<'a> Evidence<'a> {
-    /// Pages with enough words whose texts are known to differ.
+    /// For pages with enough words and different texts.
     pub const fn differing(fingerprint: Fingerprint, sketch: &'a Sketch) -> Self {
         Self { fingerprint, sketch: Some(sketch), content: None, too_short: false }
     }
 }
 
-/// The least Jaccard similarity of two pages' sets of shingles, inclusive.
+/// The minimum Jaccard similarity of two shingle sets, inclusive.
 ///
-/// It is asked of the sketches' estimate, whose standard error is 0.02 at 0.8 and less above. Of pairs
-/// exactly at the bound half are confirmed, of pairs two standard errors above it 98 in 100, of pairs
-/// two below it 2 in 100. Set it higher to keep a duplicate rather than lose a page.
+/// It applies to the sketches' estimate, whose standard error is 0.02 at 0.8 and less above. Of
+/// pairs exactly at the bound half are confirmed, of pairs two standard errors above it 98 %, of
+/// pairs two below it 2 %. Set it higher to keep duplicates rather than lose pages.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct MinSimilarity(f64);
 
@@ -189,19 +189,20 @@ impl MinSimilarity {
         (0.0..=1.0).contains(&jaccard).then_some(Self(jaccard))
     }
 
-    /// Is a pair with this estimate alike enough?
+    /// Whether a pair with this estimate is similar enough.
     #[inline]
     pub fn admits(self, estimate: &Estimate) -> bool {
         estimate.jaccard >= self.0
     }
 
-    /// Does an estimate under a key bear out a match? It has an error of its own, so that a pair at the
-    /// bound may fall short of it: what is below it by more than both errors explain was no match.
+    /// Whether a keyed estimate confirms a match. Both estimates have errors, so a pair at the
+    /// bound may fall short of it; a pair that falls short by more than both errors explain is
+    /// refuted.
     pub fn confirmed_by(self, keyed: &Estimate) -> bool {
         keyed.jaccard + CONFIRMING_ERRORS * keyed.standard_error >= self.0
     }
 
-    /// Is an estimate by short sketches under a key so low that a match must be forged?
+    /// Whether an estimate by short keyed sketches is so low that the match must be forged.
     pub fn contradicted_by(self, short: &Estimate) -> bool {
         short.jaccard + CONTRADICTING_ERRORS * short.standard_error < self.0
     }
@@ -225,7 +226,7 @@ impl FromStr for MinSimilarity {
     }
 }
 
-/// Why a text is not a similarity.
+/// The text is not a similarity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a similarity is a number from 0 to 1")]
 pub struct ParseSimilarityError;
@@ -320,7 +321,7 @@ mod tests {
         assert_eq!(policy.compare(&side(0), &side(0b111_1111)).matching, Matching::No);
     }
 
-    /// Sketches whose estimate is that of so many differing bins.
+    /// Sketches that differ in this many bins.
     fn short(differing: usize) -> [ShortSketch; 2] {
         let mut bytes = [0; short_sketch::BYTES];
         (0..differing).for_each(|bin| bytes[bin / 4] |= 1 << (2 * (bin % 4)));
@@ -339,7 +340,8 @@ mod tests {
         }
     }
 
-    /// The chance that of `n` bins, each agreeing with probability `p`, at least so many agree.
+    /// The probability that of `n` bins, each equal with probability `p`, at least `many` are
+    /// equal.
     fn at_least(n: usize, many: usize, p: f64) -> f64 {
         let mut log = n as f64 * (1.0 - p).ln();
         let mut sum = 0.0;
@@ -353,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn true_matches_are_contradicted_less_than_once_in_a_million_and_forgeries_nearly_always() {
+    fn fewer_than_one_true_match_in_a_million_is_refuted_and_nearly_all_forgeries_are() {
         let bins = short_sketch::BINS;
         for (bound, million, even) in [(0.5, 1.0, 0.17), (0.84, 0.01, 0.52), (0.95, 1e-4, 0.66)] {
             let least = MinSimilarity::new(bound).unwrap();

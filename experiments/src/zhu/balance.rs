@@ -1,4 +1,4 @@
-//! Figures 4 and 5 and the adaptation: load balance, messages saved, and balance over time.
+//! Figures 4 and 5 and the adaptation: load balance, saved messages, and balance over time.
 
 use anyhow::Result;
 use hapax_partition::quality::imbalance;
@@ -14,10 +14,10 @@ use super::{MACHINES, RHO, TAU, corpus};
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
-/// Collections that come after the one a mapping was learnt from.
+/// Number of collections after the one that a mapping was learned from.
 const LATER: u64 = 10;
 
-/// One mapping on one collection.
+/// One mapping of one collection.
 pub(super) struct Row {
     pub(super) dimensions: usize,
     pub(super) machines: u32,
@@ -38,7 +38,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
     let mut rows = Vec::new();
     let mut grids = Vec::new();
     for (at, lengths) in lengths.iter().enumerate() {
-        // As in the paper the mapping comes from a sample: every tenth page.
+        // As in the paper, the mapping is learned from a sample of every tenth page.
         let sample: Vec<LengthVector> = lengths.iter().copied().step_by(10).collect();
         for machines in MACHINES {
             let grid = Grid::learn(&sample, &GridSettings { machines, tau: TAU })?;
@@ -50,7 +50,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
                 grids.push(grid);
             }
         }
-        bench.say(format!("  {}D judged", at + 1));
+        bench.say(format!("  {}D measured", at + 1));
     }
     let kept = lengths.first().map_or(0, Vec::len) as u64;
     let synthetic = format!("synthetic web, {} pages", hapax_report::grouped(kept));
@@ -69,8 +69,8 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<()> {
             new: 1_000,
             parts: LATER as usize,
         };
-        let judged = study(&features, &settings, &mut |_| ())?;
-        let rows = judged
+        let measured = study(&features, &settings, &mut |_| ())?;
+        let rows = measured
             .trials
             .iter()
             .map(|it| Row { dimensions: it.dimensions, machines: it.machines, quality: it.quality })
@@ -138,7 +138,7 @@ fn data(collections: &[(String, Vec<Row>)]) -> serde_json::Value {
             row.machines,
             it.imbalance,
             it.avoided,
-            it.found,
+            it.recall,
             it.work,
             it.slowest,
             it.all
@@ -205,8 +205,8 @@ fn figure5(bench: &Bench<'_>, collections: &[(String, Vec<Row>)]) -> Result<()> 
     })
 }
 
-/// Later collections that differ from the first in one of two ways: a site whose pages all have
-/// one length comes in (the spikes of the paper's Figure 1), or all lengths shift.
+/// Later collections that differ from the first in one of two ways: a new site whose pages all have
+/// the same length (the spikes of the paper's Figure 1), or a shift of all lengths.
 fn adaptation(
     bench: &Bench<'_>,
     dictionaries: &[hapax_partition::Dictionary],

@@ -1,12 +1,12 @@
-//! Figure 6: how much faster many machines compare.
+//! Figure 6: speed-up of comparisons with many machines.
 //!
-//! One machine compares every new page with every stored one whose size allows it. Of many machines
-//! each compares what is sent to it with what it stores, and the slowest counts. All are
-//! played one after another on this machine; time is processor time, so that others do not disturb.
+//! One machine compares every new page with every stored one whose size allows a match. Of many machines each
+//! compares the pages sent to it with those it stores, and the slowest counts. All machines are simulated in sequence
+//! on this one; time is CPU time, independent of other load.
 
 use anyhow::Result;
 use cpu_time::ThreadTime;
-use hapax_partition::{Mapping, MappingSettings, PageFeatures, Placed, Shelf};
+use hapax_partition::{Mapping, MappingSettings, PageFeatures, Placed, StoredPages};
 use hapax_report::chart::{Axis, Chart, Series};
 use hapax_report::grouped;
 use hapax_synth::Length;
@@ -16,7 +16,7 @@ use super::{MACHINES, RHO, TAU, corpus};
 use crate::bench::Bench;
 use crate::record::{Record, Table, Verdict};
 
-/// One mapping at work.
+/// The measured work of one mapping.
 struct Work {
     dimensions: usize,
     machines: u32,
@@ -136,16 +136,16 @@ fn synthetic(bench: &Bench<'_>) -> Result<Vec<PageFeatures>> {
     Ok(pages)
 }
 
-/// Seconds and pairs of one machine without a mapping.
+/// Seconds and pairs on one machine without a mapping.
 fn one_machine(new: &[&PageFeatures], stored: &[&PageFeatures]) -> Result<(f64, usize)> {
-    let nowhere = hapax_partition::LengthVector::new(&[0])?;
+    let no_lengths = hapax_partition::LengthVector::new(&[0])?;
     let pages =
-        stored.iter().enumerate().map(|(id, page)| (nowhere, id as u32, page.shingles.clone()));
-    let shelf = Shelf::new(pages, TAU)?;
+        stored.iter().enumerate().map(|(id, page)| (no_lengths, id as u32, page.shingles.clone()));
+    let stored_pages = StoredPages::new(pages, TAU)?;
     let mut found = Vec::new();
     let started = ThreadTime::now();
     for page in new {
-        shelf.compare(&nowhere, &page.shingles, None, &mut found);
+        stored_pages.compare(&no_lengths, &page.shingles, None, &mut found);
     }
     Ok((started.elapsed().as_secs_f64(), found.len()))
 }
@@ -172,22 +172,27 @@ fn many_machines(
         Work { dimensions: mapping.dimensions(), machines, slowest: 0.0, all: 0.0, pairs: 0 };
     let mut found = Vec::new();
     for (homes, sent) in on.iter().zip(&sent) {
-        // A machine keeps languages apart.
-        let shelves: Result<Vec<Shelf>, _> = (0..mapping.parts().len())
+        // A machine stores languages separately.
+        let parts: Result<Vec<StoredPages>, _> = (0..mapping.parts().len())
             .map(|part| {
                 let here = homes.iter().filter(|(placed, _)| usize::from(placed.part) == part);
                 let pages = here.map(|(placed, id)| {
                     (placed.lengths, *id, stored[*id as usize].shingles.clone())
                 });
-                Shelf::new(pages, TAU)
+                StoredPages::new(pages, TAU)
             })
             .collect();
-        let shelves = shelves?;
+        let parts = parts?;
         found.clear();
         let started = ThreadTime::now();
         for (placed, page) in sent {
-            let shelf = &shelves[usize::from(placed.part)];
-            shelf.compare(&placed.lengths, &page.shingles, Some(mapping.bounds()), &mut found);
+            let pages_of_part = &parts[usize::from(placed.part)];
+            pages_of_part.compare(
+                &placed.lengths,
+                &page.shingles,
+                Some(mapping.bounds()),
+                &mut found,
+            );
         }
         let took = started.elapsed().as_secs_f64();
         work.slowest = work.slowest.max(took);

@@ -1,11 +1,9 @@
-//! Says whether real output is what the documentation shows.
+//! Compares real output with the output shown in the documentation.
 //!
-//! Lines are compared one by one, without space at their ends and without blank lines at the
-//! end of the whole. In a shown line, `...` or `…` stands for any text and `‹n›` for a number
-//! (digits, with `.`, `,` or `_` between them). A line that is only `...` or `…` stands for any
-//! number of lines, none included.
+//! Compares line by line, ignoring trailing spaces and blank lines at the end. In a shown line, `...` or `…` matches
+//! any text and `‹n›` a number (digits with `.`, `,` or `_` between them). A line that is only `...` or `…` matches
+//! any number of lines, including none.
 
-/// A piece of a shown line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece<'a> {
     Text(&'a str),
@@ -13,14 +11,14 @@ enum Piece<'a> {
     Number,
 }
 
-/// The first thing that differs, in words; `None` when the output is as shown.
+/// Describes the first difference; `None` if the output is as shown.
 pub(super) fn difference(shown: &[String], output: &str) -> Option<String> {
     let shown: Vec<&str> = shown.iter().map(|line| line.trim_end()).collect();
     let real: Vec<&str> = output.trim_end().lines().map(str::trim_end).collect();
     if lines_match(&shown, &real) {
         return None;
     }
-    // How far it goes well; after a line that stands for many, that is not distinguished.
+    // The number of equal lines; lines after a `...` line are not compared for the message.
     let same = shown
         .iter()
         .zip(&real)
@@ -110,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_in_a_line_stand_for_any_text() {
+    fn dots_in_a_line_match_any_text() {
         assert!(matches("read ... in ...", "read 3 pages in 2 ms\n"));
         assert!(matches("a…c", "ac\n"));
         assert!(matches("a…c", "aéc\n"));
@@ -118,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_alone_stand_for_any_number_of_lines() {
+    fn dots_alone_match_any_number_of_lines() {
         assert!(matches("a\n...\nz", "a\nz\n"));
         assert!(matches("a\n…\nz", "a\nb\nz\nc\nz\n"));
         assert!(matches("...", ""));
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stand_for_numbers_only() {
+    fn number_signs_match_numbers_only() {
         assert!(matches("‹n› kept, ‹n› s.", "12,345 kept, 0.25 s.\n"));
         assert!(matches("took ‹n›.", "took 1.5.\n"));
         assert!(!matches("‹n› kept", "no kept\n"));

@@ -1,8 +1,8 @@
-//! Runs the examples in the documentation and compares what they print.
+//! Runs the examples in the documentation and compares their output.
 //!
 //! An example is a line that starts with `$ ` in a block tagged `console`, in the files of [`is_run`]. It must end
-//! with code 0, or with that of a trailing `# exits N`; the lines below it must be its output, standard output and
-//! error together. Without lines only the exit code counts. `console no-run` blocks are counted and reported. A
+//! with code 0, or the one of a trailing `# exits N`; the lines below it must be its output, standard output and
+//! error combined. Without lines only the exit code counts. `console no-run` blocks are counted and reported. A
 //! command that would start the tests again is not run; its part names must exist.
 
 mod expect;
@@ -19,11 +19,11 @@ use self::script::{Block, Example};
 use crate::parts::{self, Tally};
 use crate::workspace::{Workspace, run as run_command};
 
-/// What to do about shown output that differs.
+/// Reaction to shown output that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Check,
-    /// Write the real output into the file.
+    /// Write the real output to the file.
     Update,
 }
 
@@ -33,10 +33,10 @@ pub(crate) fn is_run(path: &str) -> bool {
         || (path.starts_with("docs/") && path.ends_with(".md"))
 }
 
-/// Runs all examples; each counts as a test.
+/// Runs all examples; each counts as one test.
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<Tally> {
     let before: BTreeSet<String> = workspace.files()?.into_iter().collect();
-    // The default members: what `cargo run` in an example builds, too.
+    // Builds the default members, like `cargo run` in an example.
     run_command(&mut workspace.cargo(["build", "--release"]))?;
 
     let mut tally = Tally::default();
@@ -71,7 +71,7 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Runs the examples of a block one after another and hands back how many were skipped.
+/// Runs the examples of a block in order; returns the number of skipped ones.
 fn run_block<'a>(
     workspace: &Workspace,
     path: &str,
@@ -83,7 +83,7 @@ fn run_block<'a>(
     let mut skipped = 0;
     let scratch = Scratch::new(workspace)?;
     for example in &block.examples {
-        if let Some(named) = gate_command(&example.command) {
+        if let Some(named) = tests_command(&example.command) {
             match named.iter().find(|name| !parts::names().any(|known| known == **name)) {
                 None => {
                     println!("{path}:{}: not run: {}", example.line, example.command);
@@ -113,7 +113,7 @@ fn run_block<'a>(
     Ok(skipped)
 }
 
-/// How an example failed, in words. Only shown output can be rewritten.
+/// Why an example failed. Only shown output can be rewritten.
 #[derive(Debug)]
 enum Problem {
     Exit(String),
@@ -137,8 +137,8 @@ fn problem(example: &Example, ran: &Ran) -> Option<Problem> {
     Some(Problem::Output(format!("{what}; it printed {}", printed())))
 }
 
-/// The parts named by a command that would start the tests again; `None` for all others.
-fn gate_command(command: &str) -> Option<Vec<&str>> {
+/// The parts in a command that would start the tests again; `None` for other commands.
+fn tests_command(command: &str) -> Option<Vec<&str>> {
     let rest = match command.strip_prefix("cargo xtask test") {
         Some(rest) => rest,
         None => command.strip_prefix("cargo xtask readme")?,
@@ -166,16 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_is_recognised_with_the_parts_it_names() {
-        assert_eq!(gate_command("cargo xtask test"), Some(vec![]));
-        assert_eq!(gate_command("cargo xtask test unit doc  # alone"), Some(vec!["unit", "doc"]));
-        assert_eq!(gate_command("cargo xtask readme --update"), Some(vec![]));
-        assert_eq!(gate_command("cargo xtask tests"), None);
-        assert_eq!(gate_command("cargo xtask test --list"), None);
-        assert_eq!(gate_command("cargo xtask tidy"), None);
+    fn commands_that_start_the_tests_are_recognised_with_their_parts() {
+        assert_eq!(tests_command("cargo xtask test"), Some(vec![]));
+        assert_eq!(tests_command("cargo xtask test unit doc  # alone"), Some(vec!["unit", "doc"]));
+        assert_eq!(tests_command("cargo xtask readme --update"), Some(vec![]));
+        assert_eq!(tests_command("cargo xtask tests"), None);
+        assert_eq!(tests_command("cargo xtask test --list"), None);
+        assert_eq!(tests_command("cargo xtask tidy"), None);
     }
 
-    fn judged(code: Option<i32>, output: &str, shown: Option<&[&str]>) -> Option<Problem> {
+    fn checked(code: Option<i32>, output: &str, shown: Option<&[&str]>) -> Option<Problem> {
         let example = Example {
             line: 1,
             command: "x".into(),
@@ -187,15 +187,15 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_exit_code_is_a_problem_whatever_was_printed() {
-        assert!(matches!(judged(Some(1), "a\n", Some(&["a"])), Some(Problem::Exit(_))));
-        assert!(matches!(judged(None, "a\n", None), Some(Problem::Exit(_))));
+    fn a_wrong_exit_code_is_a_problem_with_any_output() {
+        assert!(matches!(checked(Some(1), "a\n", Some(&["a"])), Some(Problem::Exit(_))));
+        assert!(matches!(checked(None, "a\n", None), Some(Problem::Exit(_))));
     }
 
     #[test]
     fn output_counts_only_when_it_is_shown() {
-        assert!(judged(Some(0), "anything\n", None).is_none());
-        assert!(judged(Some(0), "a\n", Some(&["a"])).is_none());
-        assert!(matches!(judged(Some(0), "b\n", Some(&["a"])), Some(Problem::Output(_))));
+        assert!(checked(Some(0), "anything\n", None).is_none());
+        assert!(checked(Some(0), "a\n", Some(&["a"])).is_none());
+        assert!(matches!(checked(Some(0), "b\n", Some(&["a"])), Some(Problem::Output(_))));
     }
 }

@@ -1,8 +1,8 @@
-//! A folder to run examples in, so that what they write does not reach the tree.
+//! A folder to run examples in, so that they do not write to the repository.
 //!
-//! It holds links to the top of the repository; `out/` is not linked and belongs to the example. `hapax` is the
-//! program of this workspace. `cargo` is the real one with the path of the manifest: found through a link, the
-//! workspace would be built again. Does not prevent writes into a linked folder; the caller looks for new files.
+//! Contains links to the top level of the repository; `out/` is not linked and belongs to the example. `hapax` is the
+//! program of this workspace. `cargo` is the real one with the path of the manifest, because through a link it would
+//! build the workspace again. Does not prevent writes to a linked folder; the caller looks for new files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -18,10 +18,10 @@ use tempfile::TempDir;
 
 use crate::workspace::Workspace;
 
-/// No example of a document takes longer.
+/// Longer than any example of a document takes.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// Where examples put what they make.
+/// The output folder of examples.
 const OUTPUT: &str = "out";
 
 const CARGO: &str = r#"#!/bin/sh
@@ -35,14 +35,14 @@ bench | build | check | clippy | doc | test) exec "$XTASK_CARGO" "$task" --manif
 esac
 "#;
 
-/// The folder; it is gone when this value is.
+/// The folder; deleted on drop.
 pub(super) struct Scratch {
     folder: TempDir,
 }
 
 #[derive(Debug)]
 pub(super) struct Ran {
-    /// `None` when a signal ended it, ours after the time limit included.
+    /// `None` if a signal ended it, including ours after the time limit.
     pub(super) code: Option<i32>,
     /// Standard output and error, in the order they were written.
     pub(super) output: String,
@@ -74,7 +74,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Runs a line of shell and waits for its end.
+    /// Runs a line of shell code and waits for its end.
     pub(super) fn run(&self, workspace: &Workspace, line: &str) -> Result<Ran> {
         let path = self.path("output");
         let output = File::create(&path)?;
@@ -86,17 +86,17 @@ impl Scratch {
             .env("TMPDIR", self.path("tmp"))
             .env("XTASK_CARGO", workspace.cargo_path())
             .env("XTASK_MANIFEST", workspace.root().join("Cargo.toml"))
-            // What is shown must not depend on the terminal of whoever runs it.
+            // The output must not depend on the user's terminal.
             .env("NO_COLOR", "1")
             .env_remove("CARGO_TERM_COLOR")
             .env_remove("CLICOLOR_FORCE")
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
-            // Its own group, so that the time limit reaches what the shell started.
+            // A new process group, so that the time limit applies to all processes of the shell.
             .process_group(0);
         if let Some(target) = workspace.binaries().parent() {
-            // A relative one from outside would be taken from this folder.
+            // A relative path in the environment would start at this folder.
             command.env("CARGO_TARGET_DIR", target);
         }
         let mut child = command.spawn().with_context(|| format!("cannot start `{line}`"))?;
@@ -110,7 +110,7 @@ impl Scratch {
     }
 }
 
-/// The exit code, or `None` when a signal ended the child or its time ran out.
+/// The exit code; `None` if a signal ended the child or its time ran out.
 fn wait(child: &mut Child, limit: Duration) -> Result<Option<i32>> {
     let end = Instant::now() + limit;
     let mut pause = Duration::from_millis(1);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_takes_too_long_is_ended_with_all_it_started() {
+    fn a_child_that_takes_too_long_is_ended_with_its_processes() {
         let mut child =
             Command::new("sh").args(["-c", "sleep 60 & wait"]).process_group(0).spawn().unwrap();
         assert_eq!(wait(&mut child, Duration::from_millis(50)).unwrap(), None);

@@ -1,7 +1,7 @@
-//! Finds the examples of a Markdown text, and writes corrected output back into it.
+//! Finds the examples in a Markdown text, and writes corrected output into it.
 //!
-//! A command may go on after a `\` at the end of a line; the next line may begin with `> `.
-//! Blank lines before the next command are space, not output.
+//! A `\` at the end of a line continues the command; the next line may start with `> `. Blank lines before the next
+//! command are not output.
 
 use std::ops::Range;
 
@@ -12,23 +12,23 @@ use crate::markdown::{Place, lines};
 /// One fenced block of examples; they share a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Of the fence, from 1.
+    /// Line of the fence, from 1.
     pub(super) line: usize,
     pub(super) no_run: bool,
     pub(super) examples: Vec<Example>,
 }
 
-/// A command and what is said about it.
+/// A command with its expected result.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Example {
-    /// Of the command, from 1.
+    /// Line of the command, from 1.
     pub(super) line: usize,
     pub(super) command: String,
-    /// The code it must end with.
+    /// The expected exit code.
     pub(super) exit: i32,
-    /// The lines shown below it, if any.
+    /// The lines below it; `None` if there are none.
     pub(super) output: Option<Vec<String>>,
-    /// Where those lines stand, counted from 0.
+    /// Position of these lines, from 0.
     pub(super) place: Range<usize>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Block>> {
             Place::FenceEnd => indent = None,
             Place::Fenced => {
                 let (Some(indent), Some(block)) = (indent, blocks.last_mut()) else { continue };
-                // A block in a list is indented as its fence is.
+                // A block in a list is indented like its fence.
                 let width = line.text.len() - line.text.trim_start().len();
                 let text = &line.text[indent.min(width)..];
                 continues = add_line(block, line.number, text, continues)?;
@@ -73,7 +73,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Block>> {
 pub(super) fn correct(text: &str, corrections: &[(&Example, String)]) -> String {
     let mut rewritten: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut ordered: Vec<&(&Example, String)> = corrections.iter().collect();
-    // From the bottom, so that earlier places stay right.
+    // From the end, so that earlier positions stay valid.
     ordered.sort_by_key(|(example, _)| std::cmp::Reverse(example.place.start));
     for (example, output) in ordered {
         let command = &rewritten[example.line - 1];
@@ -87,7 +87,7 @@ pub(super) fn correct(text: &str, corrections: &[(&Example, String)]) -> String 
     rewritten.join("\n") + "\n"
 }
 
-/// Takes one line of a block and says whether the next one continues its command.
+/// Adds one line of a block; returns whether the next line continues its command.
 fn add_line(block: &mut Block, number: usize, text: &str, continues: bool) -> Result<bool> {
     let more = if let (true, Some(example)) = (continues, block.examples.last_mut()) {
         let more = text.strip_prefix("> ").unwrap_or(text);
@@ -116,7 +116,7 @@ fn add_line(block: &mut Block, number: usize, text: &str, continues: bool) -> Re
     Ok(more.ends_with('\\'))
 }
 
-/// Reads the stated exit code and drops blank lines that only separate.
+/// Reads the expected exit code and drops blank lines at the end.
 fn finish(example: &mut Example) -> Result<()> {
     if let Some((_, code)) = example.command.rsplit_once("# exits ") {
         match code.trim().parse() {
@@ -183,7 +183,7 @@ $ not this
     }
 
     #[test]
-    fn what_cannot_be_an_example_is_an_error_with_its_line() {
+    fn an_invalid_example_is_an_error_with_its_line() {
         for (text, line) in [
             ("```console\nls\n```\n", "line 2"),
             ("```console norun\n$ ls\n```\n", "line 1"),

@@ -1,23 +1,23 @@
-//! Runs parts of the tests in two lanes, so that a part that waits does not leave a core idle.
+//! Runs parts of the tests in two lanes, so that a waiting part does not leave a core idle.
 //!
-//! The first lane takes parts from the front of the list, the second from the back; a part starts
-//! when the parts it comes after have passed. After a failure no further part starts; what runs is
-//! finished first. Knows nothing of what a part does: that is a function of its caller.
+//! The first lane takes parts from the front of the list, the second from the back; a part starts when the parts it
+//! depends on have passed. After a failure no further part starts; running parts are finished. The caller supplies
+//! the function that runs a part.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Where a part runs, and so where its output goes.
+/// The lane of a part; determines where its output goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
     Front,
     Back,
 }
 
-/// A part as the lanes see it.
+/// A part, for scheduling.
 pub(super) struct Job {
     pub(super) name: &'static str,
-    /// Those of the same run must have passed before this one starts.
+    /// If these run as well, they must pass before this one starts.
     pub(super) after: &'static [&'static str],
 }
 
@@ -29,7 +29,7 @@ enum Status {
     Failed,
 }
 
-/// Runs every job by `run`, which says whether it passed.
+/// Runs every job with `run`, which returns whether it passed.
 pub(super) fn run(jobs: &[Job], lanes: &[Lane], run: impl Fn(usize, Lane) -> bool + Sync) {
     let status = Mutex::new(vec![Status::Waiting; jobs.len()]);
     let changed = Condvar::new();
@@ -54,7 +54,7 @@ fn work(
             if let Some(job) = next(jobs, &now, lane) {
                 break job;
             }
-            // Only a part that runs can make another one ready.
+            // Only a running part can make another one ready.
             if now.contains(&Status::Failed) || !now.contains(&Status::Running) {
                 return;
             }
@@ -68,7 +68,7 @@ fn work(
     }
 }
 
-/// The next job of a lane: none when nothing is ready, or something failed.
+/// The next job of a lane; `None` if nothing is ready, or something failed.
 fn next(jobs: &[Job], status: &[Status], lane: Lane) -> Option<usize> {
     if status.contains(&Status::Failed) {
         return None;
@@ -98,7 +98,7 @@ mod tests {
         list.iter().map(|&(name, after)| Job { name, after }).collect()
     }
 
-    /// What ran, as it ended.
+    /// The names of completed jobs, in order of completion.
     fn ran(jobs: &[Job], lanes: &[Lane], failing: &str) -> Vec<&'static str> {
         let ended = Mutex::new(Vec::new());
         run(jobs, lanes, |job, _| {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_job_runs_once_and_behind_those_it_comes_after() {
+    fn every_job_runs_once_and_after_its_dependencies() {
         let list =
             jobs(&[("a", &[]), ("b", &["d"]), ("c", &["b"]), ("d", &[]), ("e", &["a", "c"])]);
         for _ in 0..200 {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_is_not_waited_for() {
+    fn dependencies_outside_of_the_run_are_ignored() {
         assert_eq!(ran(&jobs(&[("b", &["a"])]), &BOTH, ""), ["b"]);
     }
 

@@ -1,11 +1,10 @@
-//! The tests: their parts, the order they run in, and what is printed about them.
+//! The parts of the tests, their order, and their output.
 //!
-//! A part is one entry of [`PARTS`]: a name to run it alone, a line about what it proves, what
-//! it needs from outside, the parts it comes after, and a function. Cheap parts come first, so that
-//! a slip is seen in seconds. [`lanes`] runs two at a time, each in a process of its own. The last line
-//! of a run is the sum of all tests, `test: N passed, N failed`; a part that failed without naming a
-//! test counts as one failure. Everything is built with one profile, `--release`, so that checks,
-//! tests, examples and the program share their dependencies' build.
+//! A part is one entry of [`PARTS`]: its name, a line about what it proves, what it needs from outside, the parts it
+//! depends on, and a function. Cheap parts come first, so that simple mistakes show within seconds. [`lanes`] runs
+//! two at a time, each in its own process. The last line of a run is the sum of all tests, `test: N passed, N
+//! failed`; a part that fails without naming a test counts as one failure. Everything uses the profile `--release`,
+//! so that checks, tests, examples and the program share builds of dependencies.
 
 mod lanes;
 mod tally;
@@ -32,19 +31,20 @@ use crate::workspace::{Workspace, run, run_watched};
 use lanes::{Job, Lane};
 pub(crate) use tally::Tally;
 
-/// One step of the tests that can also be run alone.
+/// One step of the tests, which can also be run alone.
 struct Part {
     name: &'static str,
-    /// What holds when it passes.
+    /// What a pass proves.
     about: &'static str,
-    /// As [`Need::parse`] reads them.
+    /// In the form of [`Need::parse`].
     needs: &'static [&'static str],
-    /// Parts that must have passed before, if they run at all.
+    /// Parts that must have passed before, if they are in the same run.
     after: &'static [&'static str],
     run: fn(&Workspace) -> Result<Tally>,
 }
 
-/// For parts that run what was compiled, or compile, which cargo does for one process at a time.
+/// Dependencies of parts that compile or run compiled code; cargo compiles for one process at a
+/// time.
 const AFTER_BUILD: &[&str] = &["clippy", "build"];
 
 const PARTS: &[Part] = &[
@@ -184,8 +184,8 @@ fn clippy(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally::default())
 }
 
-/// Programs that measure or attack and hold no test of their own. `clippy` checks them; building
-/// each twice, as a program and as a test, would prove nothing more.
+/// Programs that measure or attack and contain no tests. `clippy` checks them; building them again
+/// as tests would prove nothing more.
 const UNTESTED: [&str; 8] = [
     "hapax-bench-fingerprint",
     "hapax-bench-group",
@@ -197,10 +197,10 @@ const UNTESTED: [&str; 8] = [
     "hapax-python",
 ];
 
-/// Where property tests take their seed from.
+/// The seed of property tests.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
-/// Compiles once what the parts behind it run: everything `unit` runs, and the program.
+/// Compiles everything that `unit` runs, and the program.
 fn build(workspace: &Workspace) -> Result<Tally> {
     run(rust_tests(workspace).arg("--no-run"))?;
     Ok(Tally::default())
@@ -212,7 +212,7 @@ fn rust_tests(workspace: &Workspace) -> Command {
     command
 }
 
-/// Property tests have the same cases every time, so that what passes in one place passes in another; other
+/// Runs property tests with the same cases everywhere, so that results are reproducible; other
 /// seeds are for finding faults.
 fn unit(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
@@ -229,8 +229,8 @@ fn unit(workspace: &Workspace) -> Result<Tally> {
 }
 
 fn doc(workspace: &Workspace) -> Result<Tally> {
-    // The program and the library share a name and so a folder. Separately, cargo does not complain;
-    // in this order, the library's pages are the ones that stay.
+    // The program and the library have the same name and thus the same folder. Separate commands
+    // avoid cargo's warning; in this order, the library's pages remain.
     let program = ["doc", "--package", PROGRAM, "--no-deps", "--release"];
     let others = ["doc", "--workspace", "--exclude", PROGRAM, "--no-deps", "--release"];
     run(workspace.cargo(program).env("RUSTDOCFLAGS", "-D warnings"))?;
@@ -249,7 +249,7 @@ fn vectors(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The tests that want a server. The whole workspace is named so that nothing is built twice.
+/// Runs the tests that need a server. Names the whole workspace so that nothing is built twice.
 fn search(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     let arguments = ["test", "--workspace", "--release", "--test", "engines", "--features"];
@@ -266,20 +266,20 @@ fn readme(workspace: &Workspace) -> Result<Tally> {
     console::run(workspace, console::Mode::Check)
 }
 
-/// MkDocs and its theme check the navigation, links and anchors; `xtask/site` says what else.
+/// MkDocs and its theme check the navigation, links and anchors; `xtask/site` checks the rest.
 fn site(workspace: &Workspace) -> Result<Tally> {
     let target = workspace.binaries().parent().context("no target folder")?;
     let mut command = workspace.command("mkdocs");
     command.args(["build", "--strict", "--quiet", "--config-file", "xtask/site/mkdocs.yml"]);
     command.arg("--site-dir").arg(target.join("site"));
-    // Neither an advertisement nor compiled files beside the sources.
+    // Disables an advertisement and compiled files next to the sources.
     run(command.env("NO_MKDOCS_2_WARNING", "1").env("PYTHONDONTWRITEBYTECODE", "1"))?;
-    // A browser searches no file; it does over HTTP.
+    // The search needs HTTP; it does not work with `file:` addresses.
     println!("to read and search it: python3 -m http.server -d {}", target.join("site").display());
     Ok(Tally::default())
 }
 
-/// By schemas that come with the two programs. What manifests say of this program is tested beside the program.
+/// Checks manifests with the schemas of the two programs. Tests of `hapax-server` check the rest.
 fn deploy(workspace: &Workspace) -> Result<Tally> {
     let mut kubernetes = workspace.command("kubernetes-validate");
     run(kubernetes.args(["--strict", "deploy/kubernetes.yaml", "deploy/kubernetes-dedup.yaml"]))?;
@@ -293,7 +293,7 @@ fn deploy(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally { passed: 4, failed: 0 })
 }
 
-/// The names of all parts, in the order they run.
+/// The names of all parts in order.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     PARTS.iter().map(|part| part.name)
 }
@@ -306,9 +306,10 @@ pub(crate) fn list() -> String {
     })
 }
 
-/// Runs the named parts, or all when none is named, and prints how it went.
-pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
-    let chosen: Vec<&Part> = PARTS.iter().filter(|part| is_asked(part.name, asked)).collect();
+/// Runs the named parts, or all if none is named, and prints the results.
+pub(crate) fn test(workspace: &Workspace, requested: &[String]) -> Result<bool> {
+    let chosen: Vec<&Part> =
+        PARTS.iter().filter(|part| is_requested(part.name, requested)).collect();
     let jobs: Vec<Job> =
         chosen.iter().map(|part| Job { name: part.name, after: part.after }).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -334,9 +335,13 @@ pub(crate) fn test(workspace: &Workspace, asked: &[String]) -> Result<bool> {
     Ok(sum.failed == 0)
 }
 
-/// Runs one part in this process and leaves its outcome in a file, for the process that started it.
-pub(crate) fn test_one(workspace: &Workspace, asked: &[String], outcome: &Path) -> Result<bool> {
-    let part = PARTS.iter().find(|part| asked.iter().any(|name| name == part.name));
+/// Runs one part in this process and writes its outcome to a file for the parent process.
+pub(crate) fn test_one(
+    workspace: &Workspace,
+    requested: &[String],
+    outcome: &Path,
+) -> Result<bool> {
+    let part = PARTS.iter().find(|part| requested.iter().any(|name| name == part.name));
     let part = part.context("no part is named")?;
     let (tally, why) = match part.provide_and_run(workspace) {
         Ok(tally) if tally.failed == 0 => (tally, String::new()),
@@ -347,8 +352,8 @@ pub(crate) fn test_one(workspace: &Workspace, asked: &[String], outcome: &Path) 
     Ok(tally.failed == 0)
 }
 
-fn is_asked(name: &str, asked: &[String]) -> bool {
-    asked.is_empty() || asked.iter().any(|wanted| wanted == name)
+fn is_requested(name: &str, requested: &[String]) -> bool {
+    requested.is_empty() || requested.iter().any(|wanted| wanted == name)
 }
 
 impl Part {
@@ -358,8 +363,8 @@ impl Part {
         (self.run)(workspace)
     }
 
-    /// Runs the part in a process of its own. Output of the first lane passes through as it comes, that of the
-    /// second is printed when the part has ended, so that the two do not mix.
+    /// Runs the part in its own process. Output of the first lane is passed through, that of the
+    /// second is printed when the part ends, so that the two do not mix.
     fn run_separately(&self, lane: Lane, logs: &Path, record: &Mutex<Record>) -> bool {
         let locked = || record.lock().unwrap_or_else(PoisonError::into_inner);
         let last = locked().last.of(self.name);
@@ -405,7 +410,7 @@ impl Part {
     }
 }
 
-/// A part that has ended; `failure` says why it did not pass.
+/// A finished part; `failure` says why it did not pass.
 struct Ended {
     name: &'static str,
     took: Seconds,
@@ -413,13 +418,13 @@ struct Ended {
     failure: Option<String>,
 }
 
-/// What both lanes write down.
+/// Results of both lanes.
 struct Record {
     last: LastTimes,
     ended: Vec<Ended>,
 }
 
-/// How long each part took when it last passed, kept in the target folder.
+/// The duration of each part's last pass, stored in the target folder.
 struct LastTimes {
     file: Option<PathBuf>,
     seconds: BTreeMap<String, f64>,
@@ -432,7 +437,7 @@ impl LastTimes {
         Self { file, seconds: Self::parsed(&text.unwrap_or_default()) }
     }
 
-    /// Lines that cannot be read are left out: the file only helps to guess.
+    /// Skips invalid lines, because the file only helps to estimate.
     fn parsed(text: &str) -> BTreeMap<String, f64> {
         let entry = |line: &str| {
             let (name, seconds) = line.split_once(' ')?;
@@ -455,7 +460,7 @@ impl LastTimes {
     }
 }
 
-/// A duration for a person: tenths of a second.
+/// A duration, printed in tenths of a second.
 #[derive(Clone, Copy)]
 struct Seconds(Duration);
 
@@ -470,7 +475,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_that_are_left_out_of_the_tests_hold_none() {
+    fn packages_without_tests_contain_no_tests() {
         let workspace = Workspace::locate().unwrap();
         let files = workspace.files().unwrap();
         let manifests = files.iter().filter(|path| path.ends_with("Cargo.toml"));
@@ -494,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn part_names_are_distinct_words_and_their_needs_can_be_read() {
+    fn part_names_are_distinct_words_and_their_needs_are_valid() {
         let mut seen: Vec<&str> = names().collect();
         seen.sort_unstable();
         let all = seen.len();
@@ -514,14 +519,14 @@ mod tests {
     }
 
     #[test]
-    fn no_names_mean_all_parts_and_a_name_means_itself() {
-        assert!(is_asked("unit", &[]));
-        assert!(is_asked("unit", &["doc".into(), "unit".into()]));
-        assert!(!is_asked("unit", &["doc".into()]));
+    fn no_names_select_all_parts_and_a_name_selects_its_part() {
+        assert!(is_requested("unit", &[]));
+        assert!(is_requested("unit", &["doc".into(), "unit".into()]));
+        assert!(!is_requested("unit", &["doc".into()]));
     }
 
     #[test]
-    fn the_last_time_of_a_part_is_said_and_a_damaged_line_is_left_out() {
+    fn the_last_time_of_a_part_is_printed_and_invalid_lines_are_skipped() {
         let times = LastTimes { file: None, seconds: LastTimes::parsed("unit 61.2\nnonsense\n") };
         assert_eq!(times.of("unit"), " (last time 61 s)");
         assert_eq!(times.of("clippy"), "");

@@ -1,6 +1,6 @@
-//! How many tests passed and failed, read from the output of test programs and added up.
+//! Counts passed and failed tests in the output of test programs.
 //!
-//! Lines of other kinds count nothing, so a test that prints numbers is not counted.
+//! Ignores all lines except the final one, so numbers printed by tests are not counted.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Reads the closing line of a Rust test program.
+    /// Reads the final line of a Rust test program.
     pub(super) fn of_libtest(line: &str) -> Self {
         let Some(result) = line.strip_prefix("test result: ") else { return Self::default() };
         let count = |what: &str| {
@@ -23,7 +23,7 @@ impl Tally {
         Self { passed: count(" passed"), failed: count(" failed") }
     }
 
-    /// Reads the plain line `N passed, N failed`.
+    /// Reads the line `N passed, N failed`.
     pub(crate) fn of_plain(line: &str) -> Self {
         let counts = || {
             let (passed, failed) = line.trim().split_once(" passed, ")?;

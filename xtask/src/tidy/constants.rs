@@ -1,9 +1,8 @@
-//! Checks that numbers which prose repeats equal the constants they come from.
+//! Checks that numbers repeated in prose equal their constants.
 //!
 //! In Markdown, a comment directly after a value names its constant. The last number before the comment must equal
-//! the value of `const MIN_FEATURES: T = VALUE;` in that file. Numbers may be grouped (`1_000`, `1,000`) and stand
-//! in a code span; integers may be written with `<<` or `*` in the code. A text constant must equal the last code
-//! span.
+//! the value of `const MIN_FEATURES: T = VALUE;` in that file. Numbers may be grouped (`1_000`, `1,000`) and in a
+//! code span; integers may use `<<` or `*` in the code. A text constant must equal the last code span.
 //!
 //! ```text
 //! A page needs at least 8 <!-- const: crates/hapax/src/features/mod.rs MIN_FEATURES --> features.
@@ -21,12 +20,12 @@ enum Value {
     Text(String),
 }
 
-/// All stated values in one Markdown file that are not the constant's.
+/// All values in one Markdown file that differ from their constants.
 pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
     marked(path, text, OPEN, |line, start| check_marker(line, start, tree))
 }
 
-/// Asks `check` about every comment in prose that begins with `open`, given its line and its place there.
+/// Calls `check` with the line and position of every comment in prose that starts with `open`.
 pub(super) fn marked(
     path: &str,
     text: &str,
@@ -37,7 +36,7 @@ pub(super) fn marked(
     for line in lines(text).into_iter().filter(|line| line.place == Place::Prose) {
         let spans = code_spans(line.text);
         for (start, _) in line.text.match_indices(open) {
-            // A comment in a code span is being talked about.
+            // A comment in a code span is an example.
             if spans.iter().any(|span| span.contains(&start)) {
                 continue;
             }
@@ -58,7 +57,7 @@ fn check_marker(line: &str, start: usize, tree: &Tree) -> Result<(), String> {
     let source = tree.text(file).ok_or_else(|| format!("marker names {file}, which is missing"))?;
     let actual = constant(source, name)
         .ok_or_else(|| format!("{file} has no constant {name} with a plain value"))?;
-    // What stands before an earlier marker belongs to that one.
+    // Text before an earlier marker belongs to that one.
     let before = line[..start].rsplit(CLOSE).next().unwrap_or_default();
     let stated = match &actual {
         Value::Number(_) => last_number(before).map(Value::Number),
@@ -71,7 +70,8 @@ fn check_marker(line: &str, start: usize, tree: &Tree) -> Result<(), String> {
     }
 }
 
-/// The value of `const NAME: T = VALUE;`, if it is a literal or a product or shift of literals.
+/// The value of `const NAME: T = VALUE;`; `None` unless it is a literal or a product or shift of
+/// literals.
 fn constant(source: &str, name: &str) -> Option<Value> {
     let declaration = source.lines().find_map(|line| {
         let (before, rest) = line.split_once("const ")?;
@@ -96,7 +96,7 @@ fn number(text: &str) -> Option<f64> {
     }
     let text = text.trim().replace('_', "");
     if let Some(digits) = text.strip_prefix("0x") {
-        // Beyond 2^53 two different values could look equal.
+        // Above 2^53 different values could become equal.
         let value = u64::from_str_radix(digits, 16).ok()?;
         return u32::try_from(value).ok().map(f64::from);
     }
@@ -136,7 +136,7 @@ mod tests {
         pub const SUFFIXED: u32 = 7u32;\n\
         pub const RECIPE: &str = \"web-1\";\n";
 
-    fn said(prose: &str) -> Vec<String> {
+    fn found_in(prose: &str) -> Vec<String> {
         let tree = Tree::new([("a.rs".to_owned(), Some(SOURCE.to_owned()))]);
         check("README.md", prose, &tree).into_iter().map(|f| f.what).collect()
     }
@@ -152,43 +152,43 @@ mod tests {
             "255 <!-- const: a.rs MASK --> and 7 <!-- const: a.rs SUFFIXED -->",
             "the recipe `web-1` <!-- const: a.rs RECIPE -->",
         ] {
-            assert_eq!(said(line), Vec::<String>::new(), "{line}");
+            assert_eq!(found_in(line), Vec::<String>::new(), "{line}");
         }
     }
 
     #[test]
-    fn a_stale_value_is_shown_beside_the_real_one() {
+    fn a_stale_value_is_reported_with_the_real_one() {
         assert_eq!(
-            said("between 8 and 9 <!-- const: a.rs MIN_FEATURES -->"),
+            found_in("between 8 and 9 <!-- const: a.rs MIN_FEATURES -->"),
             ["states 9, but MIN_FEATURES in a.rs is 8"]
         );
         assert_eq!(
-            said("`web-2` <!-- const: a.rs RECIPE -->"),
+            found_in("`web-2` <!-- const: a.rs RECIPE -->"),
             ["states `web-2`, but RECIPE in a.rs is `web-1`"]
         );
     }
 
     #[test]
-    fn the_value_of_one_marker_does_not_serve_the_next() {
+    fn every_marker_needs_its_own_value() {
         let line = "8 <!-- const: a.rs MIN_FEATURES --> <!-- const: a.rs MIN_FEATURES -->";
-        assert_eq!(said(line), ["no value stands before the marker of MIN_FEATURES"]);
+        assert_eq!(found_in(line), ["no value stands before the marker of MIN_FEATURES"]);
     }
 
     #[test]
-    fn a_marker_that_leads_nowhere_is_found() {
+    fn a_marker_of_a_missing_constant_is_found() {
         for wrong in [
             "8 <!-- const: b.rs MIN_FEATURES -->",
             "8 <!-- const: a.rs MIN -->",
             "8 <!-- const: a.rs -->",
             "50 <!-- const: a.rs LIMIT -->",
         ] {
-            assert_eq!(said(wrong).len(), 1, "{wrong}");
+            assert_eq!(found_in(wrong).len(), 1, "{wrong}");
         }
     }
 
     #[test]
-    fn markers_in_code_are_being_talked_about() {
-        assert!(said("write `9 <!-- const: a.rs MIN_FEATURES -->`").is_empty());
-        assert!(said("```text\n9 <!-- const: a.rs MIN_FEATURES -->\n```").is_empty());
+    fn markers_in_code_spans_are_ignored() {
+        assert!(found_in("write `9 <!-- const: a.rs MIN_FEATURES -->`").is_empty());
+        assert!(found_in("```text\n9 <!-- const: a.rs MIN_FEATURES -->\n```").is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Checks that a measured figure in prose is the one in its record.
+//! Checks that measured figures in prose equal those in their records.
 //!
 //! A comment in Markdown after a figure names a record and a place in it. In a table: words of the line above it;
 //! the row, by one cell or several joined by ` & `; the column. In JSON: keys, places in a list from 0, or
@@ -19,7 +19,7 @@ use super::{Finding, Tree};
 const OPEN: &str = "<!-- record:";
 const CLOSE: &str = "-->";
 
-/// All figures in one Markdown file that are not their record's.
+/// All figures in one Markdown file that differ from their records.
 pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
     marked(path, text, OPEN, |line, start| check_mark(line, start, tree))
 }
@@ -72,7 +72,7 @@ fn cell<'r>(record: &'r str, section: &str, row: &str, column: &str) -> Option<&
     let below = record.lines().skip_while(|line| !line.contains(section)).skip(1);
     for line in below {
         let cells: Vec<&str> = line.trim().split('|').map(plain).collect();
-        // Some tables are framed: `+---+` is between their rows.
+        // Some tables have frames with `+---+` between their rows.
         if !line.trim().starts_with(['|', '+']) {
             place = None;
         } else if let Some(at) = cells.iter().position(|cell| *cell == column) {
@@ -113,7 +113,7 @@ fn plain(cell: &str) -> &str {
     cell.trim().trim_matches('*')
 }
 
-/// The numbers of a text, without the commas between their groups.
+/// The numbers of a text, without group separators.
 fn numbers(text: &str) -> impl Iterator<Item = String> {
     let in_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
     text.split(move |c| !in_number(c))
@@ -133,7 +133,7 @@ mod tests {
     const JSON: &str = r#"{"a set": {"runs": [{"by": "bits", "recall": {"value": 0.99516}},
         {"by": "sketch", "tiny": 5e-7, "cell": "1,480 s"}]}}"#;
 
-    fn said(prose: &str) -> Vec<String> {
+    fn found_in(prose: &str) -> Vec<String> {
         let tree = Tree::new([
             ("r.md".to_owned(), Some(RECORD.to_owned())),
             ("r.json".to_owned(), Some(JSON.to_owned())),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_of_the_record_is_fine_in_as_many_digits_as_prose_has() {
+    fn a_figure_of_the_record_is_accepted_with_the_digits_in_prose() {
         for right in [
             "7 <!-- record: r.md; Cleaning; rensa 0.5.0; s --> seconds",
             "7.0 s <!-- record: r.md; Cleaning; a & rensa 0.5.0; s -->",
@@ -156,12 +156,12 @@ mod tests {
             "1.48 thousand <!-- record: r.json; a set/runs/by=sketch/cell / 1000 -->",
             "0.0000005 <!-- record: r.json; a set/runs/1/tiny -->",
         ] {
-            assert_eq!(said(right), Vec::<String>::new(), "{right}");
+            assert_eq!(found_in(right), Vec::<String>::new(), "{right}");
         }
     }
 
     #[test]
-    fn a_figure_that_differs_or_has_no_place_is_found() {
+    fn a_figure_that_differs_or_has_no_cell_is_found() {
         for (wrong, words) in [
             ("8 <!-- record: r.md; Cleaning; rensa 0.5.0; s -->", "states 8"),
             ("99.8 % <!-- record: r.md; Cleaning; hapax; right -->", "states 99.8"),
@@ -177,7 +177,7 @@ mod tests {
             ("1 <!-- record: r.json; a set/runs/2/tiny -->", "has no a set"),
             ("1 <!-- record: r.json; a set/runs/0/by -->", "not a number"),
         ] {
-            let found = said(wrong);
+            let found = found_in(wrong);
             assert!(found.len() == 1 && found[0].contains(words), "{wrong}: {found:?}");
         }
     }

@@ -1,11 +1,9 @@
-//! What prose says about the tree must be true: links, paths in code spans, crates.
+//! Checks references in prose: links, paths in code spans, crates.
 //!
-//! A link that is no address must lead to a file of the repository, and its anchor to a heading.
-//! A code span that looks like a path of the repository must be one. Shell examples are
-//! `console` blocks, because those are run. `ARCHITECTURE.md` is held to more: every path under
-//! `crates/` exists, wherever it stands, and every crate of the workspace is named.
-//!
-//! Output that git ignores may be named although it is not there.
+//! A relative link must point to a file of the repository, and its anchor to a heading. A code span that looks like a
+//! path of the repository must be one. Shell examples are `console` blocks, because those are run. In
+//! `ARCHITECTURE.md`, every path under `crates/` must exist, also outside of code spans, and every crate of the
+//! workspace must be named. Names of output that git ignores are allowed.
 
 use super::{Finding, Tree};
 use crate::console;
@@ -13,7 +11,7 @@ use crate::markdown::{Place, anchors, code_spans, lines, link_targets};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
-/// A code span that begins with one of these is a path from the root.
+/// A code span that starts with one of these is a path from the root.
 const TOP_FOLDERS: [&str; 12] = [
     ".cargo/",
     ".ci/",
@@ -64,8 +62,7 @@ pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// What `ARCHITECTURE.md` gets wrong about the crates. A repository without the file is not
-/// asked.
+/// What `ARCHITECTURE.md` gets wrong about the crates. Nothing if the file does not exist.
 pub(super) fn check_architecture(tree: &Tree) -> Vec<Finding> {
     let Some(text) = tree.text(ARCHITECTURE) else { return Vec::new() };
     let mut found = Vec::new();
@@ -96,7 +93,7 @@ pub(super) fn check_architecture(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Whether the name stands as a whole: `hapax` is not named by `hapax-cli`.
+/// Whether the name occurs as a whole word: `hapax-cli` does not name `hapax`.
 fn names_crate(text: &str, name: &str) -> bool {
     let in_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     text.match_indices(name).any(|(start, _)| {
@@ -104,7 +101,7 @@ fn names_crate(text: &str, name: &str) -> bool {
     })
 }
 
-/// What is wrong with a link from the file at `path`, if anything.
+/// The problem with a link in the file at `path`; `None` if it is valid.
 fn wrong_link(path: &str, target: &str, tree: &Tree) -> Option<String> {
     let has_scheme = target.split_once(':').is_some_and(|(scheme, _)| {
         !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+')
@@ -122,8 +119,8 @@ fn wrong_link(path: &str, target: &str, tree: &Tree) -> Option<String> {
         .then(|| format!("link to {target}, but {place} has no such heading"))
 }
 
-/// The path that a code span names, if it looks like one of this repository: up to a wildcard,
-/// without a line number.
+/// The path in a code span that looks like one of this repository: up to a wildcard, without a line
+/// number.
 fn repository_path(span: &str) -> Option<&str> {
     let named = span.strip_prefix("./").unwrap_or(span);
     let is_document = named
@@ -137,14 +134,14 @@ fn repository_path(span: &str) -> Option<&str> {
         Some(_) | None => named,
     };
     let certain = match named.find(['*', '{', '‹', '<', '…']) {
-        // The folder around the first part that varies.
+        // The folder of the first variable part.
         Some(end) => &named[..named[..end].rfind('/')?],
         None => named,
     };
     certain.chars().all(in_path).then_some(certain)
 }
 
-/// `target` as seen from the file at `from`, or `None` when it leaves the repository.
+/// Resolves `target` relative to the file at `from`; `None` if it leaves the repository.
 fn join(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -180,63 +177,69 @@ mod tests {
         Tree::new(files.map(|(path, text)| (path.into(), Some(text.into()))))
     }
 
-    fn said(path: &str, text: &str) -> Vec<String> {
+    fn found_in(path: &str, text: &str) -> Vec<String> {
         check(path, text, &tree("")).into_iter().map(|f| f.what).collect()
     }
 
     #[test]
-    fn a_link_is_seen_from_its_file() {
-        assert!(said("README.md", "[g](docs/guide.md)").is_empty());
-        assert!(said("docs/other.md", "[g](guide.md) [l](../crates/hapax/src/lib.rs)").is_empty());
-        assert_eq!(said("docs/other.md", "[g](docs/guide.md)").len(), 1);
-        assert_eq!(said("README.md", "[g](../outside.md)").len(), 1);
-        assert_eq!(said("README.md", "![picture](docs/missing.png)").len(), 1);
+    fn a_link_is_relative_to_its_file() {
+        assert!(found_in("README.md", "[g](docs/guide.md)").is_empty());
+        assert!(
+            found_in("docs/other.md", "[g](guide.md) [l](../crates/hapax/src/lib.rs)").is_empty()
+        );
+        assert_eq!(found_in("docs/other.md", "[g](docs/guide.md)").len(), 1);
+        assert_eq!(found_in("README.md", "[g](../outside.md)").len(), 1);
+        assert_eq!(found_in("README.md", "![picture](docs/missing.png)").len(), 1);
     }
 
     #[test]
     fn addresses_are_not_followed() {
-        assert!(said("README.md", "[a](https://example.org/x) [b](mailto:a@b.example)").is_empty());
+        assert!(
+            found_in("README.md", "[a](https://example.org/x) [b](mailto:a@b.example)").is_empty()
+        );
     }
 
     #[test]
     fn an_anchor_leads_to_a_heading() {
-        assert!(said("README.md", "[g](docs/guide.md#first-steps)").is_empty());
-        assert_eq!(said("README.md", "[g](docs/guide.md#last-steps)").len(), 1);
-        assert_eq!(said("docs/guide.md", "[g](#nowhere)").len(), 1);
+        assert!(found_in("README.md", "[g](docs/guide.md#first-steps)").is_empty());
+        assert_eq!(found_in("README.md", "[g](docs/guide.md#last-steps)").len(), 1);
+        assert_eq!(found_in("docs/guide.md", "[g](#nowhere)").len(), 1);
     }
 
     #[test]
     fn code_spans_that_look_like_paths_must_be_paths() {
-        assert!(said("README.md", "`crates/hapax/src/lib.rs:12` `docs/` `docs/*.md`").is_empty());
-        assert!(said("README.md", "`bench/out/run.json` `ARCHITECTURE.md`").is_empty());
-        assert_eq!(said("README.md", "`crates/hapax/src/gone.rs`").len(), 1);
-        assert_eq!(said("README.md", "`vectors/*.json`").len(), 1);
-        assert_eq!(said("README.md", "`SECURITY.md`").len(), 1);
+        assert!(
+            found_in("README.md", "`crates/hapax/src/lib.rs:12` `docs/` `docs/*.md`").is_empty()
+        );
+        assert!(found_in("README.md", "`bench/out/run.json` `ARCHITECTURE.md`").is_empty());
+        assert_eq!(found_in("README.md", "`crates/hapax/src/gone.rs`").len(), 1);
+        assert_eq!(found_in("README.md", "`vectors/*.json`").len(), 1);
+        assert_eq!(found_in("README.md", "`SECURITY.md`").len(), 1);
     }
 
     #[test]
-    fn code_spans_about_other_things_are_left_alone() {
+    fn other_code_spans_are_ignored() {
         let text = "`hapax::index` `a/b` `1/64` `--out DIR` `docs/ and more` `crates/{a, b}`";
-        assert!(said("README.md", text).is_empty());
+        assert!(found_in("README.md", text).is_empty());
     }
 
     #[test]
     fn fenced_blocks_are_not_prose() {
-        assert!(said("README.md", "```text\n[a](missing.md) `crates/gone`\n```\n").is_empty());
+        assert!(found_in("README.md", "```text\n[a](missing.md) `crates/gone`\n```\n").is_empty());
     }
 
     #[test]
     fn shell_examples_in_the_documentation_are_console_blocks() {
-        assert_eq!(said("README.md", "```sh\nls\n```\n").len(), 1);
-        assert!(said("README.md", "```console\n$ ls\n```\n").is_empty());
-        assert!(said("crates/hapax/notes.md", "```sh\nls\n```\n").is_empty());
+        assert_eq!(found_in("README.md", "```sh\nls\n```\n").len(), 1);
+        assert!(found_in("README.md", "```console\n$ ls\n```\n").is_empty());
+        assert!(found_in("crates/hapax/notes.md", "```sh\nls\n```\n").is_empty());
     }
 
     #[test]
     fn the_architecture_names_every_crate_as_a_whole_word() {
-        let said = |text: &str| check_architecture(&tree(text));
-        assert!(said("`hapax` and `hapax-cli`").is_empty());
-        let found = said("only `hapax-cli`");
+        let found_in = |text: &str| check_architecture(&tree(text));
+        assert!(found_in("`hapax` and `hapax-cli`").is_empty());
+        let found = found_in("only `hapax-cli`");
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("crates/hapax)"), "{}", found[0].what);
     }
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_without_the_file_is_not_asked() {
+    fn a_repository_without_the_file_has_no_findings() {
         assert!(check_architecture(&Tree::default()).is_empty());
     }
 }

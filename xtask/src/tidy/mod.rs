@@ -1,7 +1,7 @@
 //! Checks the house rules that no compiler knows.
 //!
-//! A rule is a function from text to findings and reads nothing itself, so each is tested on small samples. This
-//! module reads the repository once, asks every rule, and prints findings as `path:line: what is wrong`.
+//! A rule is a function from text to findings and does no I/O, so each is tested on small samples. This module reads
+//! the repository once, runs every rule, and prints findings as `path:line: what is wrong`.
 
 mod constants;
 mod figures;
@@ -22,11 +22,11 @@ use crate::workspace::Workspace;
 
 pub(crate) use quotes::shown;
 
-/// A broken rule and where.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     path: String,
-    /// From 1; 0 when the whole file is meant.
+    /// From 1; 0 for the whole file.
     line: usize,
     what: String,
 }
@@ -46,13 +46,13 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The files of the repository, for rules that ask what exists.
+/// The files of the repository, for rules that check what exists.
 #[derive(Default)]
 struct Tree {
-    /// Path to text; binary files have none.
+    /// Path to text; `None` for binary files.
     files: BTreeMap<String, Option<String>>,
     folders: BTreeSet<String>,
-    /// Output that commands make and git ignores: it may be named although it is not there.
+    /// Output that commands make and git ignores: it may be named although it does not exist.
     ignored: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl Tree {
                 folders.insert(path[..end].to_owned());
             }
         }
-        // Only rooted patterns: the others name no place.
+        // Rooted patterns only; the others do not name a path.
         let ignored = match files.get(".gitignore") {
             Some(Some(text)) => text
                 .lines()
@@ -77,7 +77,7 @@ impl Tree {
         Self { files, folders, ignored }
     }
 
-    /// Whether a clone has this path, or a command makes it.
+    /// Whether a clone has this path, or a command creates it.
     fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         path.is_empty()
@@ -94,7 +94,7 @@ impl Tree {
     }
 }
 
-/// Checks the whole repository, prints what is wrong, and hands back whether nothing is.
+/// Checks the whole repository, prints the findings, and returns whether there are none.
 pub(crate) fn check(workspace: &Workspace) -> Result<bool> {
     let mut files = Vec::new();
     for path in workspace.files()? {
@@ -113,7 +113,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<bool> {
     Ok(findings.is_empty())
 }
 
-/// Everything any rule has to say, by path and line.
+/// The findings of all rules, by path and line.
 fn findings(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (path, text) in &tree.files {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_of_all_rules_are_gathered_by_path_and_line() {
+    fn findings_of_all_rules_are_sorted_by_path_and_line() {
         let tree = tree(&[
             ("crates/b/src/lib.rs", "fn main() {}\n"),
             ("crates/b/Cargo.toml", "[package]\nname = \"b\"\n"),

@@ -1,9 +1,9 @@
-//! Checks that a table which prose shows of a record is the record's.
+//! Checks that tables quoted in prose equal those in their records.
 //!
-//! A record holds a table between two comments. A document that shows it opens with the record's path instead of
-//! `begin`; one that shows none yet has the comments with nothing between. Both must hold the same lines. [`shown`]
-//! puts a record's table into a document; [`check`] finds the ones that differ. Does not know whether the record is
-//! the latest.
+//! A record has a table between two comments. In a document that shows it, the opening comment has the record's path
+//! instead of `begin`; before the first update nothing is between the comments. Both must contain the same lines.
+//! [`shown`] copies a record's table into a document; [`check`] finds differences. Does not check whether the record
+//! is the latest.
 //!
 //! ```text
 //! <!-- compare: begin -->
@@ -21,15 +21,15 @@ const END: &str = "end";
 
 /// A table between two comments.
 struct Block<'a> {
-    /// `begin` in the record, the record's path elsewhere.
+    /// `begin` in the record, the record's path in a document.
     label: &'a str,
-    /// The line of the opening comment.
+    /// Line number of the opening comment.
     line: usize,
     lines: Vec<&'a str>,
     closed: bool,
 }
 
-/// All tables in one Markdown file that are not those of their records.
+/// All tables in one Markdown file that differ from their records.
 pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for block in blocks(text) {
@@ -50,8 +50,8 @@ pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// `document` with the table of `record`, which lies at `path`; nothing if one of them has no place
-/// for it.
+/// `document` with the table of `record`, whose path is `path`; `None` if one of them lacks the
+/// comments.
 pub(crate) fn shown(document: &str, path: &str, record: &str) -> Option<String> {
     let table = table(record)?;
     let block = blocks(document).into_iter().find(|block| block.closed)?;
@@ -64,7 +64,7 @@ pub(crate) fn shown(document: &str, path: &str, record: &str) -> Option<String> 
     Some(made.join("\n") + "\n")
 }
 
-/// The lines that a record offers.
+/// The table of a record.
 fn table(record: &str) -> Option<Vec<&str>> {
     let offered = blocks(record).into_iter().find(|block| block.closed && block.label == BEGIN)?;
     Some(offered.lines)
@@ -93,7 +93,7 @@ mod tests {
 
     const RECORD: &str = "# Rows\n\n<!-- compare: begin -->\n| a |\n| 1 |\n<!-- compare: end -->\n";
 
-    fn said(document: &str) -> Vec<String> {
+    fn found_in(document: &str) -> Vec<String> {
         let tree = Tree::new([
             ("r.md".to_owned(), Some(RECORD.to_owned())),
             ("empty.md".to_owned(), Some("nothing\n".to_owned())),
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn a_table_that_is_the_records_is_fine() {
         let same = "x\n<!-- compare: r.md -->\n| a |\n| 1 |\n<!-- compare: end -->\ny\n";
-        assert_eq!(said(same), Vec::<String>::new());
-        assert_eq!(said(RECORD), Vec::<String>::new());
+        assert_eq!(found_in(same), Vec::<String>::new());
+        assert_eq!(found_in(RECORD), Vec::<String>::new());
     }
 
     #[test]
@@ -117,11 +117,11 @@ mod tests {
             ("empty.md", "| a |", "no table"),
         ] {
             let text = format!("x\n<!-- compare: {label} -->\n{table}\n<!-- compare: end -->\n");
-            let found = said(&text);
+            let found = found_in(&text);
             assert_eq!(found.len(), 1, "{text}");
             assert!(found[0].starts_with("README.md:2: ") && found[0].contains(words), "{found:?}");
         }
-        assert_eq!(said("<!-- compare: r.md -->\n| a |\n").len(), 1);
+        assert_eq!(found_in("<!-- compare: r.md -->\n| a |\n").len(), 1);
     }
 
     #[test]
@@ -129,9 +129,9 @@ mod tests {
         let old = "x\n<!-- compare: old.md -->\n| b |\n<!-- compare: end -->\ny\n";
         let new = shown(old, "r.md", RECORD).unwrap();
         assert_eq!(new, "x\n<!-- compare: r.md -->\n| a |\n| 1 |\n<!-- compare: end -->\ny\n");
-        assert_eq!(said(&new), Vec::<String>::new());
+        assert_eq!(found_in(&new), Vec::<String>::new());
         let empty = "x\n<!-- compare: begin -->\n<!-- compare: end -->\ny\n";
-        assert_eq!(said(empty), Vec::<String>::new());
+        assert_eq!(found_in(empty), Vec::<String>::new());
         assert_eq!(shown(empty, "r.md", RECORD).unwrap(), new);
         assert_eq!(shown("no place\n", "r.md", RECORD), None);
         assert_eq!(shown(old, "r.md", "no table\n"), None);

@@ -1,38 +1,36 @@
 //! Rules for source files: headers, sizes, unfinished work, silenced lints, `unsafe`.
 //!
-//! A module opens with a header that says what it does; a longer one has more to say. Files stay
-//! small enough to be read in one go. Nothing is left for later, and no lint is silenced
-//! wholesale. `unsafe` has one home.
-//!
-//! Sizes hold for every language of the project, the rest for Rust.
+//! A module starts with a header that says what it does; a longer file needs a longer header. Files stay short enough
+//! to read at once. Marks of unfinished work and files with silenced lints are not allowed. Only one folder may use
+//! `unsafe`. Sizes apply to every language of the project, the other rules to Rust.
 
 use super::Finding;
 use super::source::{code_only, has_word};
 
-/// Most lines of a source file.
+/// Maximum lines of a source file.
 pub(crate) const MAX_LINES: usize = 600;
-/// Most lines of a source file before its test module.
+/// Maximum lines of a source file before its test module.
 pub(crate) const MAX_PRODUCTION_LINES: usize = 550;
-/// Most lines of a file that holds only tests or benchmarks.
+/// Maximum lines of a file of tests or benchmarks only.
 pub(crate) const MAX_TEST_LINES: usize = 800;
-/// A file longer than this owes its reader more than a sentence.
+/// Longer files need a longer header.
 pub(crate) const LONG_FILE_LINES: usize = 150;
-/// Lines of header that a long file has at least.
+/// Minimum header lines of a long file.
 pub(crate) const LONG_FILE_HEADER_LINES: usize = 3;
-/// Lines of prose that a header has at most; code, diagrams and tables are not counted.
+/// Maximum lines of prose in a header; code, diagrams and tables are not counted.
 pub(crate) const MAX_HEADER_LINES: usize = 8;
-/// Words that make a header line say something.
+/// Minimum words in a header.
 const HEADER_WORDS: usize = 3;
 
-/// Where Rust source must follow the rules.
+/// Folders whose Rust source must follow the rules.
 const RUST_FOLDERS: [&str; 5] = ["crates/", "xtask/", "bench/", "fuzz/", "python/"];
-/// The only place that may be unsafe.
-const UNSAFE_HOME: &str = "crates/hapax/src/hamming";
-/// Marks of unfinished work. Spelled in halves, so that this file does not carry them.
+/// The only folder that may use `unsafe`.
+const UNSAFE_FOLDER: &str = "crates/hapax/src/hamming";
+/// Marks of unfinished work, in two halves so that this file does not contain them.
 const UNFINISHED_MARKS: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 const UNFINISHED_MACROS: [&str; 2] = ["todo!", "unimplemented!"];
 
-/// All findings in one file; none for files that are not source.
+/// The findings in one file; none for files that are not source code.
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     let is_rust = path.ends_with(".rs");
@@ -64,14 +62,14 @@ fn check_header(path: &str, text: &str, found: &mut Vec<Finding>) {
     if !header.iter().any(|line| line.split_whitespace().count() >= HEADER_WORDS) {
         found.push(Finding::new(path, 1, "the header says nothing about the module"));
     }
-    let said = header.iter().filter(|line| !line.trim().is_empty()).count();
+    let header_lines = header.iter().filter(|line| !line.trim().is_empty()).count();
     let lines = text.lines().count();
-    if !is_test_file(path) && lines > LONG_FILE_LINES && said < LONG_FILE_HEADER_LINES {
+    if !is_test_file(path) && lines > LONG_FILE_LINES && header_lines < LONG_FILE_HEADER_LINES {
         found.push(Finding::new(
             path,
             1,
             format!(
-                "{lines} lines under a header of {said}; over {LONG_FILE_LINES} lines it has at \
+                "{lines} lines under a header of {header_lines}; over {LONG_FILE_LINES} lines it has at \
                  least {LONG_FILE_HEADER_LINES}: what it does, guarantees, does not handle"
             ),
         ));
@@ -86,7 +84,7 @@ fn check_header(path: &str, text: &str, found: &mut Vec<Finding>) {
     }
 }
 
-/// Lines of a header that are neither blank nor part of a code block or a table.
+/// Lines of a header without blank lines, code blocks and tables.
 fn prose_lines(header: &[&str]) -> usize {
     let mut fenced = false;
     let mut prose = 0;
@@ -119,12 +117,13 @@ fn check_size(path: &str, text: &str, code: &str, found: &mut Vec<Finding>) {
     }
 }
 
-/// What an ignored test may be: it is run by another test or by hand, and proves nothing itself.
+/// Accepted reasons for ignored tests: another test or a person runs them, and they prove nothing
+/// themselves.
 const IGNORED: [&str; 2] = ["what the child of the test below does", "makes a fixture"];
 
 fn check_code(path: &str, text: &str, code: &str, found: &mut Vec<Finding>) {
     let may_be_unsafe =
-        path.strip_prefix(UNSAFE_HOME).is_some_and(|rest| rest.starts_with('/') || rest == ".rs");
+        path.strip_prefix(UNSAFE_FOLDER).is_some_and(|rest| rest.starts_with('/') || rest == ".rs");
     for ((number, line), whole) in numbered(code).zip(text.lines()) {
         for name in UNFINISHED_MACROS {
             if has_word(line, name) {
@@ -136,7 +135,7 @@ fn check_code(path: &str, text: &str, code: &str, found: &mut Vec<Finding>) {
             found.push(Finding::new(path, number, what));
         }
         if has_word(line, "unsafe") && !may_be_unsafe {
-            let what = format!("`unsafe` lives only in {UNSAFE_HOME}");
+            let what = format!("`unsafe` lives only in {UNSAFE_FOLDER}");
             found.push(Finding::new(path, number, what));
         }
     }
@@ -152,7 +151,7 @@ fn check_code(path: &str, text: &str, code: &str, found: &mut Vec<Finding>) {
     }
 }
 
-/// Lines above the inline test module, if there is one.
+/// Number of lines above the inline test module; `None` without one.
 fn production_lines(code: &str) -> Option<usize> {
     let lines: Vec<&str> = code.lines().collect();
     (0..lines.len()).find(|&at| {
@@ -179,8 +178,8 @@ mod tests {
 
     const ENGINE: &str = "crates/hapax/src/text/mod.rs";
 
-    /// What is said about a file, without the path.
-    fn said(path: &str, text: &str) -> Vec<String> {
+    /// The findings in a file, without the path.
+    fn found_in(path: &str, text: &str) -> Vec<String> {
         check(path, text).into_iter().map(|f| format!("{}: {}", f.line, f.what)).collect()
     }
 
@@ -194,30 +193,30 @@ mod tests {
 
     #[test]
     fn a_file_without_a_header_is_found_and_one_with_it_is_not() {
-        assert_eq!(said(ENGINE, "fn f() {}\n").len(), 1);
-        assert_eq!(said(ENGINE, "// Words of a text.\n").len(), 1);
-        assert!(said(ENGINE, &headed("fn f() {}")).is_empty());
+        assert_eq!(found_in(ENGINE, "fn f() {}\n").len(), 1);
+        assert_eq!(found_in(ENGINE, "// Words of a text.\n").len(), 1);
+        assert!(found_in(ENGINE, &headed("fn f() {}")).is_empty());
     }
 
     #[test]
-    fn a_header_of_one_or_two_words_says_nothing() {
-        assert_eq!(said(ENGINE, "//! Words.\n").len(), 1);
-        assert_eq!(said(ENGINE, "//!\n//! Text module.\n").len(), 1);
+    fn a_header_of_one_or_two_words_is_found() {
+        assert_eq!(found_in(ENGINE, "//! Words.\n").len(), 1);
+        assert_eq!(found_in(ENGINE, "//!\n//! Text module.\n").len(), 1);
     }
 
     #[test]
-    fn a_long_file_owes_a_longer_header() {
-        assert!(said(ENGINE, &long(1, LONG_FILE_LINES)).is_empty());
-        assert_eq!(said(ENGINE, &long(2, LONG_FILE_LINES + 1)).len(), 1);
-        assert!(said(ENGINE, &long(3, LONG_FILE_LINES + 1)).is_empty());
+    fn a_long_file_needs_a_longer_header() {
+        assert!(found_in(ENGINE, &long(1, LONG_FILE_LINES)).is_empty());
+        assert_eq!(found_in(ENGINE, &long(2, LONG_FILE_LINES + 1)).len(), 1);
+        assert!(found_in(ENGINE, &long(3, LONG_FILE_LINES + 1)).is_empty());
     }
 
     #[test]
     fn a_header_has_few_lines_of_prose_besides_code_and_tables() {
-        assert!(said(ENGINE, &long(MAX_HEADER_LINES, 20)).is_empty());
-        assert_eq!(said(ENGINE, &long(MAX_HEADER_LINES + 1, 20)).len(), 1);
+        assert!(found_in(ENGINE, &long(MAX_HEADER_LINES, 20)).is_empty());
+        assert_eq!(found_in(ENGINE, &long(MAX_HEADER_LINES + 1, 20)).len(), 1);
         let shown = "//!\n//! | a | b |\n//! ```text\n//! x\n//! ```\n".repeat(9);
-        assert!(said(ENGINE, &(long(MAX_HEADER_LINES, MAX_HEADER_LINES) + &shown)).is_empty());
+        assert!(found_in(ENGINE, &(long(MAX_HEADER_LINES, MAX_HEADER_LINES) + &shown)).is_empty());
     }
 
     #[test]
@@ -226,72 +225,74 @@ mod tests {
         let split = |production: usize, all: usize| {
             long(3, production) + tests + &"\n".repeat(all - production - 2)
         };
-        assert!(said(ENGINE, &split(MAX_PRODUCTION_LINES, MAX_LINES)).is_empty());
-        assert_eq!(said(ENGINE, &split(MAX_PRODUCTION_LINES + 1, MAX_LINES)).len(), 1);
-        assert_eq!(said(ENGINE, &split(MAX_PRODUCTION_LINES, MAX_LINES + 1)).len(), 1);
-        assert_eq!(said(ENGINE, &long(3, MAX_PRODUCTION_LINES + 1)).len(), 1);
+        assert!(found_in(ENGINE, &split(MAX_PRODUCTION_LINES, MAX_LINES)).is_empty());
+        assert_eq!(found_in(ENGINE, &split(MAX_PRODUCTION_LINES + 1, MAX_LINES)).len(), 1);
+        assert_eq!(found_in(ENGINE, &split(MAX_PRODUCTION_LINES, MAX_LINES + 1)).len(), 1);
+        assert_eq!(found_in(ENGINE, &long(3, MAX_PRODUCTION_LINES + 1)).len(), 1);
     }
 
     #[test]
     fn a_test_module_in_its_own_file_does_not_end_the_production_lines() {
         let text = long(3, 3) + "#[cfg(test)]\nmod tests;\n" + &"\n".repeat(MAX_PRODUCTION_LINES);
-        assert_eq!(said(ENGINE, &text).len(), 1);
+        assert_eq!(found_in(ENGINE, &text).len(), 1);
     }
 
     #[test]
     fn test_files_may_be_longer() {
         for path in ["crates/hapax/tests/all/words.rs", "crates/hapax/src/text/tests.rs"] {
-            assert!(said(path, &long(3, MAX_TEST_LINES)).is_empty());
-            assert_eq!(said(path, &long(3, MAX_TEST_LINES + 1)).len(), 1);
+            assert!(found_in(path, &long(3, MAX_TEST_LINES)).is_empty());
+            assert_eq!(found_in(path, &long(3, MAX_TEST_LINES + 1)).len(), 1);
         }
     }
 
     #[test]
     fn python_has_the_same_sizes_and_no_header() {
-        assert!(said("python/hapax/a.py", &"\n".repeat(MAX_PRODUCTION_LINES)).is_empty());
-        assert_eq!(said("python/hapax/a.py", &"\n".repeat(MAX_PRODUCTION_LINES + 1)).len(), 1);
+        assert!(found_in("python/hapax/a.py", &"\n".repeat(MAX_PRODUCTION_LINES)).is_empty());
+        assert_eq!(found_in("python/hapax/a.py", &"\n".repeat(MAX_PRODUCTION_LINES + 1)).len(), 1);
     }
 
     #[test]
     fn unfinished_work_is_found_in_code_and_comments() {
         for mark in UNFINISHED_MARKS {
-            assert_eq!(said(ENGINE, &headed(&format!("// {mark}: later"))).len(), 1, "{mark}");
-            assert_eq!(said("python/a.py", &format!("# {mark}\n")).len(), 1, "{mark}");
+            assert_eq!(found_in(ENGINE, &headed(&format!("// {mark}: later"))).len(), 1, "{mark}");
+            assert_eq!(found_in("python/a.py", &format!("# {mark}\n")).len(), 1, "{mark}");
         }
-        assert_eq!(said(ENGINE, &headed("fn f() { todo!() }")).len(), 1);
-        assert_eq!(said(ENGINE, &headed("fn f() { unimplemented!(\"x\") }")).len(), 1);
-        assert!(said(ENGINE, &headed("// no todo! here\nlet a = \"todo!\";")).is_empty());
+        assert_eq!(found_in(ENGINE, &headed("fn f() { todo!() }")).len(), 1);
+        assert_eq!(found_in(ENGINE, &headed("fn f() { unimplemented!(\"x\") }")).len(), 1);
+        assert!(found_in(ENGINE, &headed("// no todo! here\nlet a = \"todo!\";")).is_empty());
     }
 
     #[test]
     fn ignored_tests_are_found_with_and_without_a_reason() {
-        assert_eq!(said(ENGINE, &headed("#[ignore]")).len(), 1);
-        assert_eq!(said(ENGINE, &headed("#[ignore = \"slow\"]")).len(), 1);
+        assert_eq!(found_in(ENGINE, &headed("#[ignore]")).len(), 1);
+        assert_eq!(found_in(ENGINE, &headed("#[ignore = \"slow\"]")).len(), 1);
     }
 
     #[test]
     fn silenced_lints_are_found_alone_and_in_a_list() {
         assert_eq!(
-            said(ENGINE, &headed("#[allow(dead_code)]")),
+            found_in(ENGINE, &headed("#[allow(dead_code)]")),
             ["2: `dead_code` is silenced; remove what is not used"]
         );
-        assert_eq!(said(ENGINE, &headed("#![allow(clippy::x, unused_variables)]")).len(), 1);
-        assert_eq!(said(ENGINE, &headed("#[allow(\n    unused\n)]")).len(), 1);
-        assert!(said(ENGINE, &headed("#[allow(clippy::x, reason = \"y\")]")).is_empty());
+        assert_eq!(found_in(ENGINE, &headed("#![allow(clippy::x, unused_variables)]")).len(), 1);
+        assert_eq!(found_in(ENGINE, &headed("#[allow(\n    unused\n)]")).len(), 1);
+        assert!(found_in(ENGINE, &headed("#[allow(clippy::x, reason = \"y\")]")).is_empty());
     }
 
     #[test]
-    fn unsafe_code_has_one_home() {
+    fn unsafe_code_is_allowed_in_one_folder() {
         let text = headed("fn f() { unsafe { g() } }");
-        assert_eq!(said(ENGINE, &text).len(), 1);
-        assert_eq!(said("crates/hapax/src/hamming_two/a.rs", &text).len(), 1);
-        assert!(said("crates/hapax/src/hamming/avx2.rs", &text).is_empty());
-        assert!(said(ENGINE, &headed("// unsafe is elsewhere\n#![deny(unsafe_code)]")).is_empty());
+        assert_eq!(found_in(ENGINE, &text).len(), 1);
+        assert_eq!(found_in("crates/hapax/src/hamming_two/a.rs", &text).len(), 1);
+        assert!(found_in("crates/hapax/src/hamming/avx2.rs", &text).is_empty());
+        assert!(
+            found_in(ENGINE, &headed("// unsafe is elsewhere\n#![deny(unsafe_code)]")).is_empty()
+        );
     }
 
     #[test]
-    fn other_folders_and_other_files_are_left_alone() {
-        assert!(said("examples/data/x.rs", "fn f() { unsafe {} }\n").is_empty());
-        assert!(said("README.md", "unsafe\n").is_empty());
+    fn other_folders_and_other_files_are_ignored() {
+        assert!(found_in("examples/data/x.rs", "fn f() { unsafe {} }\n").is_empty());
+        assert!(found_in("README.md", "unsafe\n").is_empty());
     }
 }

@@ -1,12 +1,10 @@
-//! Rust text as code only: comments and the insides of literals blanked out.
+//! Rust text with comments and the contents of literals blanked out.
 //!
-//! Rules about code must not fire on a comment that explains them or on a sample in a test. The
-//! result has the same length and the same lines as the text, so positions carry over.
-//!
-//! It is a scanner, not a parser: it knows where comments, strings and characters begin and
-//! end, and nothing else about the language.
+//! Rules about code must not match a comment that explains them or a sample in a test. The result has the same length
+//! and line breaks as the text, so positions stay valid. A scanner, not a parser: it recognizes the start and end of
+//! comments, strings and characters only.
 
-/// The text with every comment and every literal's inside replaced by spaces.
+/// The text with every comment and every literal's contents replaced by spaces.
 pub(super) fn code_only(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut code = bytes.to_vec();
@@ -25,11 +23,11 @@ pub(super) fn code_only(text: &str) -> String {
             None => at += 1,
         }
     }
-    // Blanked ranges begin and end at character borders, so this loses nothing.
+    // Blanked ranges start and end at character boundaries, so this loses nothing.
     String::from_utf8_lossy(&code).into_owned()
 }
 
-/// Whether `word` stands in `line` with no letter, digit or underscore beside it.
+/// Whether `line` contains `word` without adjacent letters, digits or underscores.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(start, _)| {
         let before = line[..start].chars().next_back();
@@ -42,7 +40,7 @@ fn in_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where the comment or literal that begins at `at` ends, if one begins there.
+/// The end of the comment or literal that starts at `at`; `None` if there is none.
 fn literal_or_comment_end(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let rest = &bytes[at..];
@@ -57,7 +55,7 @@ fn literal_or_comment_end(text: &str, at: usize) -> Option<usize> {
             if rest.get(1) == Some(&b'\\') {
                 return Some(quoted_end(bytes, at, b'\''));
             }
-            // A character is closed right after it; a lifetime is not closed at all.
+            // A character literal is closed right after its character; a lifetime is not closed.
             let length = text[at + 1..].chars().next()?.len_utf8();
             (rest.get(1 + length) == Some(&b'\'')).then_some(at + length + 2)
         }
@@ -97,7 +95,7 @@ fn quoted_end(bytes: &[u8], start: usize, quote: u8) -> usize {
     bytes.len()
 }
 
-/// Whether an `r` begins a token, alone or after the `b` or `c` of a byte or C string.
+/// Whether an `r` starts a token, alone or after the `b` or `c` of a byte or C string.
 fn may_start_raw(bytes: &[u8], at: usize) -> bool {
     let is_word = |index: usize| bytes[index] == b'_' || bytes[index].is_ascii_alphanumeric();
     match at {
@@ -121,7 +119,7 @@ fn raw_string_end(text: &str, at: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The code's words, which is what rules look at.
+    /// The words of the code, as seen by the rules.
     fn words(text: &str) -> Vec<String> {
         let code = code_only(text);
         assert_eq!(code.len(), text.len());
@@ -130,19 +128,19 @@ mod tests {
     }
 
     #[test]
-    fn comments_go_and_code_stays() {
+    fn comments_are_blanked_and_code_is_kept() {
         assert_eq!(words("a // b\nc /* d /* e */ f */ g"), ["a", "c", "g"]);
     }
 
     #[test]
-    fn strings_go_whatever_they_hold() {
+    fn strings_are_blanked_with_any_contents() {
         assert_eq!(words(r#"x "a \" // b" y"#), ["x", "y"]);
         assert_eq!(words("x r#\"a \" b\"# y br\"c\" z"), ["x", "y", "b", "z"]);
         assert_eq!(words("x \"über\" y"), ["x", "y"]);
     }
 
     #[test]
-    fn a_quote_character_opens_no_string_and_a_lifetime_no_character() {
+    fn quote_characters_and_lifetimes_do_not_open_literals() {
         assert_eq!(words("x '\"' y '\\'' z 'é' w"), ["x", "y", "z", "w"]);
         assert_eq!(words("fn f<'a>(x: &'a str)"), ["fn", "f<'a>(x:", "&'a", "str)"]);
     }

@@ -1,21 +1,19 @@
-//! Nothing of the machine a file was written on stays in it.
+//! Finds traces of the machine that a file was written on.
 //!
-//! Absolute paths of somebody's machine mean nothing to the next reader, and the address of a
-//! package registry belongs to the settings of whoever builds. Examples in Markdown blocks may
-//! use a home or temporary folder. Collected data (`examples/`, `vectors/`) is quoted from
-//! elsewhere and left alone, and so are paths in formats that only carry data.
-//!
-//! The patterns are spelled in halves, so that this file does not carry them.
+//! Absolute paths of one machine mean nothing to other readers, and the address of a package registry belongs to the
+//! settings of whoever builds. Examples in Markdown blocks may use a home or temporary folder. Ignores collected data
+//! (`examples/`, `vectors/`), which is quoted from elsewhere, and paths in data formats. The patterns are written in
+//! two halves, so that this file does not contain them.
 
 use super::Finding;
 use crate::markdown::{Place, lines};
 
-/// A folder that begins an absolute path of a machine.
+/// The start of an absolute path of a machine.
 struct Folder {
     path: &'static str,
-    /// Whether a Markdown block may use it.
+    /// Whether Markdown blocks may use it.
     in_examples: bool,
-    /// Names that must follow before it is taken for a path.
+    /// Number of names that must follow to form a path.
     names: usize,
 }
 
@@ -26,7 +24,7 @@ const FOLDERS: [Folder; 4] = [
     Folder { path: concat!("/t", "mp/"), in_examples: true, names: 1 },
 ];
 
-/// Hosts that only package tools talk to, and settings that name one.
+/// Hosts that only package tools contact, and settings that name one.
 const REGISTRIES: [&str; 9] = [
     concat!("index.crates", ".io"),
     concat!("static.crates", ".io"),
@@ -39,14 +37,14 @@ const REGISTRIES: [&str; 9] = [
     concat!("arti", "factory"),
 ];
 
-/// The only source that a lock file of ours names.
+/// The only source allowed in our lock files.
 const LOCK_SOURCE: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
 
 const QUOTED_FOLDERS: [&str; 2] = ["examples/", "vectors/"];
 const DATA_ENDINGS: [&str; 8] =
     [".html", ".json", ".jsonl", ".txt", ".csv", ".tsv", ".xml", ".lock"];
 
-/// All findings in one text file.
+/// The findings in one text file.
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     let is_quoted = QUOTED_FOLDERS.iter().any(|folder| path.starts_with(folder));
@@ -77,8 +75,8 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     found
 }
 
-/// Whether an absolute path under the folder begins somewhere in the line. A longer path that
-/// contains the folder, or an address, does not count.
+/// Whether the line contains an absolute path below the folder. Longer paths that contain the
+/// folder and addresses do not count.
 fn names_path(line: &str, folder: &Folder) -> bool {
     let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$' | '}');
     line.match_indices(folder.path).any(|(start, found)| {
@@ -99,7 +97,7 @@ mod tests {
         check(path, text).len()
     }
 
-    /// A path under one of the folders, by its place in the list.
+    /// A path below one of the folders, given by its index.
     fn under(folder: usize, rest: &str) -> String {
         format!("{}{rest}", FOLDERS[folder].path)
     }
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_longer_paths_are_no_paths_of_a_machine() {
+    fn addresses_and_longer_paths_are_not_found() {
         for line in [
             format!("https://site.example{}", under(0, "x")),
             format!("\"$ROOT{}\"", under(0, "x")),
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn data_may_hold_paths_but_no_registries() {
+    fn data_may_contain_paths_but_no_registries() {
         assert_eq!(count("python/tests/page.html", &under(0, "x")), 0);
         assert_eq!(count("package-lock.json", REGISTRIES[4]), 1);
         assert_eq!(count("examples/page.html", REGISTRIES[4]), 0);
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_a_package_are_welcome() {
+    fn links_to_a_package_are_allowed() {
         assert_eq!(count("README.md", "https://pypi.org/project/hapax https://docs.rs/hapax"), 0);
     }
 }

@@ -1,7 +1,7 @@
-//! `hapax apply`: the documents of a shard that a decision keeps.
+//! `hapax apply`: writes the documents of a shard that a decision keeps.
 //!
-//! What is kept was decided by `hapax dedup`; here arguments become options of the crate `hapax-dedup`, and its
-//! numbers a line.
+//! `hapax dedup` made the decision. This file turns arguments into options of the crate `hapax-dedup` and prints a
+//! line with its counts.
 
 use super::dedup::{Shown, failure, shard_size};
 use crate::corpus::ReadArguments;

@@ -1,7 +1,7 @@
-//! `hapax completions`: what a shell needs to complete commands and options.
+//! `hapax completions`: writes the completions of commands and options for a shell.
 //!
-//! Made from the arguments themselves, so it is never behind them. It does not know where a shell
-//! looks for such files; the examples say it for the usual ones.
+//! Generated from the arguments, so they are always current. The examples name the usual places where shells look for
+//! such files.
 
 use crate::failure::Failure;
 use crate::output;

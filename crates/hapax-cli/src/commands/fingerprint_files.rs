@@ -1,5 +1,5 @@
-//! Files of fingerprints and of pairs as the arguments of commands: errors name the file, and a missing
-//! recipe is a warning.
+//! Files of fingerprints and pairs as arguments of commands. Errors name the file, and a missing recipe causes a
+//! warning.
 
 use crate::failure::Failure;
 use crate::progress::say;
@@ -19,12 +19,12 @@ pub(crate) fn open(input: &Path) -> Result<Box<dyn BufRead>, Failure> {
     Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
 }
 
-/// What a file is called in messages.
+/// The name of a file in messages.
 pub(crate) fn called(input: &Path) -> String {
     if input.as_os_str() == "-" { "standard input".to_owned() } else { readable::path(input) }
 }
 
-/// An error of reading a file, with its name.
+/// Adds the name of the file to an error.
 pub(crate) fn failed(input: &Path, error: LinesError) -> Failure {
     match error {
         LinesError::Io { line: 0, source } => Failure::io("read", input, source),
@@ -33,17 +33,17 @@ pub(crate) fn failed(input: &Path, error: LinesError) -> Failure {
     }
 }
 
-/// Reads all fingerprints of a file of any format.
+/// Reads all fingerprints of a file in any format.
 pub(crate) fn list(input: &Path) -> Result<Fingerprints, Failure> {
     Fingerprints::open(input).map_err(|error| failed(input, error))
 }
 
-/// Reads all queries of a file of any format.
+/// Reads all queries of a file in any format.
 pub(crate) fn queries(input: &Path, form: Form, keep_sums: bool) -> Result<Queries, Failure> {
     Queries::read(input, form, keep_sums).map_err(|error| failed(input, error))
 }
 
-/// Calls `take` with the recipe and each document of a file of any format.
+/// Calls `take` with the recipe and each document of a file in any format.
 pub(crate) fn each(input: &Path, form: Form, take: Take<'_, Failure>) -> Result<(), Failure> {
     enum Stop {
         Bad(LinesError),
@@ -63,7 +63,7 @@ pub(crate) fn each(input: &Path, form: Form, take: Take<'_, Failure>) -> Result<
     })
 }
 
-/// Warns of a file whose fingerprints state no recipe.
+/// Warns about fingerprints without a recipe.
 pub(crate) fn warn_unlabelled(called: &str) {
     say(&format!(
         "warning: {called} does not state the recipe of its fingerprints, so a comparison with those of \

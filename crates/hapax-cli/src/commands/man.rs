@@ -1,6 +1,6 @@
-//! `hapax man`: manual pages, one of the program and one of each command.
+//! `hapax man`: writes manual pages, one for the program and one for each command.
 //!
-//! Made from the arguments themselves, so they are never behind them.
+//! Generated from the arguments, so they are always current.
 
 use crate::failure::Failure;
 use crate::output;
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// A command's page and those of the commands below it.
+/// Writes the pages of a command and its subcommands.
 fn all(command: &clap::Command, name: &str, folder: &Path) -> Result<(), Failure> {
     write(command.clone(), Some(&folder.join(format!("{name}.1"))))?;
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
@@ -48,7 +48,7 @@ fn write(command: clap::Command, path: Option<&Path>) -> Result<(), Failure> {
     let mut page = Vec::new();
     let version = concat!("hapax ", env!("CARGO_PKG_VERSION"));
     Man::new(command).source(version).render(&mut page).map_err(anyhow::Error::new)?;
-    // The library's name for what stands under the options.
+    // Renames the library's heading of the text below the options.
     let page = String::from_utf8_lossy(&page).replace(".SH EXTRA", ".SH NOTES");
     match path {
         Some(path) => output::write_file(path, page.as_bytes()),

@@ -1,7 +1,7 @@
-//! What each command does, one file or folder per command.
+//! The commands, one file or folder each.
 //!
-//! A command's `Arguments` are what was typed; its `run` works out what that means before it
-//! touches any page, so that bad arguments cost nothing.
+//! The `Arguments` of a command are what the user typed; its `run` checks them before it reads any page, so that bad
+//! arguments fail at once.
 
 pub(crate) mod apply;
 pub(crate) mod compare;

@@ -1,7 +1,7 @@
-//! `hapax recipe`: which recipes there are, and what is in one.
+//! `hapax recipe`: lists recipes and shows the settings of one.
 //!
-//! What `show` prints is a recipe file: under another name it can be changed and used. It does
-//! not know what a setting does to a fingerprint; `docs/reference/fingerprint.md` does.
+//! The output of `show` is a recipe file: give it another name to change and use it. `docs/reference/fingerprint.md`
+//! explains the effect of the settings.
 
 use crate::failure::Failure;
 use crate::output;
@@ -86,7 +86,7 @@ fn sentence(recipe: &Recipe) -> String {
 fn settings(recipe: &Recipe) -> String {
     let identity = match recipe.weighting {
         Weighting::Presence | Weighting::Count => recipe.id(None).to_string(),
-        // The table is part of the identity.
+        // The id depends on the table.
         Weighting::TfIdf => format!("{} with a table made by `hapax train`", recipe.name),
     };
     format!("# {identity}\n{}", recipe.to_toml())

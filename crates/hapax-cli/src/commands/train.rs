@@ -1,7 +1,7 @@
-//! `hapax train`: in how many pages does each feature occur?
+//! `hapax train`: counts the pages in which each feature occurs.
 //!
-//! `hapax_dedup::stages::training` counts. The file is the same for any number of threads, and appears
-//! when it is complete. Does not know what a feature is: the recipe does.
+//! `hapax_dedup::stages::training` counts. The file is the same for any number of threads, and appears atomically.
+//! The recipe defines features.
 
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use hapax_dedup::stages::training::{Counter, Occurrences};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Memory for all threads' tables together, unless a number of threads is asked for.
+/// Memory of all threads' tables together, unless the number of threads is given.
 const TABLES_BYTES: usize = 2 << 30;
 
 /// Learn document frequencies for recipes that weigh by TF-IDF
@@ -130,8 +130,8 @@ fn threads(arguments: &Arguments) -> NonZeroUsize {
     if arguments.reading.threads.is_some() { threads } else { threads.min(most) }
 }
 
-/// A table cannot be asked which features it holds, only about given ones: those of the
-/// first pages stand for all.
+/// A table can only be queried for given features, not list them, so those of the first pages are
+/// its sample.
 fn facts(
     table: &Frequencies,
     features: &Occurrences,

@@ -1,14 +1,13 @@
-//! Answers of a repository, or of a job, in words for people.
+//! Answers of a repository or a job as text for people.
 //!
-//! What programs read are the wire types themselves. Text from outside is made harmless here.
+//! Programs read the wire types instead. Removes control characters from outside text.
 
 use crate::readable::{self, harmless};
 use hapax_client::moment;
 use hapax_client::wire::{Event, Group, PageDetail, Verdict};
 use hapax_dedup::Decided;
 
-/// The sentence for a page that was searched for: with the nearest known page if it is like no
-/// other.
+/// The sentence for a page that was queried; a unique page comes with the nearest known page.
 pub(crate) fn searched(verdict: &Verdict) -> String {
     let line = sentence(verdict);
     match (&*verdict.verdict, &verdict.nearest) {
@@ -23,7 +22,7 @@ pub(crate) fn searched(verdict: &Verdict) -> String {
     }
 }
 
-/// One line: what it is, of what, how alike, and why.
+/// One line: status, winner, similarity, and reason.
 pub(crate) fn sentence(verdict: &Verdict) -> String {
     let mut line = format!("{}  {}", harmless(&verdict.url), status_text(verdict));
     if let Some(alike) = verdict.alike.filter(|_| !verdict.is_winner) {
@@ -40,7 +39,7 @@ pub(crate) fn sentence(verdict: &Verdict) -> String {
     line
 }
 
-/// What it is, and of which other page.
+/// The status, and the page it refers to.
 fn status_text(verdict: &Verdict) -> String {
     let status = match (&*verdict.verdict, verdict.is_winner) {
         ("new", _) => "new",
@@ -63,7 +62,7 @@ fn status_text(verdict: &Verdict) -> String {
     }
 }
 
-/// Names and values of what is known of a page.
+/// Names and values of a page's properties.
 pub(crate) fn rows(PageDetail { page, status }: &PageDetail) -> Vec<(&'static str, String)> {
     let (alike, reason) = (status.alike.as_ref(), status.reason.as_ref());
     let rows = [
@@ -85,7 +84,7 @@ pub(crate) fn rows(PageDetail { page, status }: &PageDetail) -> Vec<(&'static st
     rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }
 
-/// Names and values of what a job decided about a document.
+/// Names and values of a job's decision about a document.
 pub(crate) fn decided(row: &Decided) -> Vec<(&'static str, String)> {
     let safe = |text: &str| harmless(text).into_owned();
     let percent = |share: f32| format!("{:.1} %", 100.0 * share);
@@ -117,7 +116,7 @@ pub(crate) fn decided(row: &Decided) -> Vec<(&'static str, String)> {
     rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }
 
-/// The share of members, the winner aside, that do not match it, in percent.
+/// Percentage of members, without the winner, that do not match the winner.
 pub(crate) fn failing_percent(group: &Group) -> f64 {
     let others = group.members.saturating_sub(1).max(1);
     100.0 * f64::from(group.failing) / f64::from(others)

@@ -1,10 +1,8 @@
-//! Which repository a command asks, and what its errors mean to a user.
+//! Opens the repository of a command, and explains its errors.
 //!
-//! `hapax_client::repository` answers, from a folder or through a service; no command knows the difference.
-//! `--json` prints its wire types; [`answers`] puts them into words for people.
-//!
-//! A store is a folder or the address of a service. `--server URL` says the same as the address in
-//! place of STORE ([`server_first`]).
+//! `hapax_client::repository` accesses a folder or a service; commands do not know the difference. `--json` prints
+//! its wire types; [`answers`] turns them into text. A store is a folder or the address of a service. `--server URL`
+//! means the same as the address in place of STORE ([`server_first`]).
 
 pub(crate) mod answers;
 
@@ -54,7 +52,7 @@ pub(crate) struct PageQuestion {
     pub(crate) json: bool,
 }
 
-/// Puts the address of `--server URL` where STORE stands: behind the words of the command.
+/// Moves the address of `--server URL` to the place of STORE, after the words of the command.
 pub(crate) fn server_first(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut typed: Vec<OsString> = typed.into_iter().collect();
     let word = |place: usize| typed.get(place).and_then(|word| word.to_str());
@@ -67,7 +65,7 @@ pub(crate) fn server_first(typed: impl IntoIterator<Item = OsString>) -> Vec<OsS
     let end = typed.iter().position(|word| word == "--").unwrap_or(typed.len());
     for place in store..end {
         let Some(word) = typed[place].to_str() else { continue };
-        // What is no address stays where it is, for clap to refuse.
+        // A value that is not an address stays in place, so that clap refuses it.
         let next = typed.get(place + 1).and_then(|word| word.to_str()).filter(|_| place + 1 < end);
         let server = match word.strip_prefix("--server=") {
             Some(server) if is_address(server) => OsString::from(server),
@@ -89,7 +87,7 @@ impl StoreArguments {
         }
     }
 
-    /// Where its changes can be read.
+    /// The source of its changes.
     pub(crate) fn events(&self) -> Result<Box<dyn Events>, Failure> {
         match self.address() {
             Some(server) => Ok(Box::new(Service::open(server, self.token.as_deref())?)),
@@ -97,7 +95,7 @@ impl StoreArguments {
         }
     }
 
-    /// The folder, for what a service cannot do.
+    /// The folder, for operations that a service does not support.
     pub(crate) fn folder(&self, what: &str) -> Result<&Path, Failure> {
         match self.address() {
             None => Ok(&self.store),
@@ -108,7 +106,7 @@ impl StoreArguments {
         }
     }
 
-    /// The error for a page that is not in it.
+    /// The error for an unknown page.
     pub(crate) fn unknown(&self, url: &str) -> Failure {
         Failure::Run(anyhow::anyhow!(
             "repository {} does not know {}; addresses are compared as they are written",
@@ -117,7 +115,7 @@ impl StoreArguments {
         ))
     }
 
-    /// The address, if it is a service.
+    /// The address of a service; `None` for a folder.
     pub(crate) fn address(&self) -> Option<&str> {
         self.store.to_str().filter(|text| is_address(text))
     }
@@ -135,7 +133,7 @@ fn service_address(text: &str) -> Result<String, String> {
     }
 }
 
-/// Opens the repository in a folder, and says so when its index had to be built again.
+/// Opens the repository in a folder, and prints a note if its index was rebuilt.
 pub(crate) fn open_folder(folder: &Path) -> Result<Folder, Failure> {
     let store = Repository::open(folder, None).map_err(failure)?;
     if let IndexOrigin::Rebuilt { why } = store.index_origin() {
@@ -145,7 +143,7 @@ pub(crate) fn open_folder(folder: &Path) -> Result<Folder, Failure> {
     Ok(Folder { store })
 }
 
-/// A repository's error, with the way out that a user of this program has.
+/// A repository's error, with advice for a user of this program.
 pub(crate) fn failure(error: impl Into<RepositoryError>) -> Failure {
     let error = error.into();
     let (hint, refused) = match &error {
@@ -155,7 +153,7 @@ pub(crate) fn failure(error: impl Into<RepositoryError>) -> Failure {
         }
         _ => ("", false),
     };
-    // Its text has the cause already.
+    // The text already contains the cause.
     let text = harmless(&format!("{error}{hint}")).into_owned();
     match refused {
         true => Failure::Refused(text),
@@ -163,7 +161,7 @@ pub(crate) fn failure(error: impl Into<RepositoryError>) -> Failure {
     }
 }
 
-/// What a user can do, and whether the page is at fault.
+/// Advice for the user, and whether the page is at fault.
 fn of_store(error: &StoreError) -> (&'static str, bool) {
     match error {
         StoreError::Missing { file } if file.parent().is_some_and(Path::is_file) => {

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with what is read (exit code 1) or typed (exit code 2).
+//! Invalid input (exit code 1) and invalid arguments (exit code 2).
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
 
@@ -15,7 +15,7 @@ fn a_missing_file_is_named_before_any_work() {
 }
 
 #[test]
-fn unsupported_content_is_named() {
+fn an_error_names_unsupported_content() {
     let folder = Folder::new();
     let printed = folder.write("a.html", PNG).refusal(1, &["fingerprint", "a.html"]);
     assert!(printed.contains("a.html: unsupported content: PNG image"), "{printed}");
@@ -23,7 +23,7 @@ fn unsupported_content_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn an_unreadable_file_or_folder_is_named() {
+fn an_error_names_an_unreadable_file_or_folder() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     folder.write("site/locked.html", ARTICLE).write("site/shut/a.html", ARTICLE);
@@ -32,7 +32,7 @@ fn an_unreadable_file_or_folder_is_named() {
     };
     forbid("site/locked.html", 0o000);
     if std::fs::read(folder.path("site/locked.html")).is_ok() {
-        // The administrator may read everything.
+        // Root can read everything.
         return;
     }
     let printed = folder.refusal(1, &["fingerprint", "site"]);
@@ -45,7 +45,7 @@ fn an_unreadable_file_or_folder_is_named() {
 }
 
 #[test]
-fn a_folder_without_pages_is_named() {
+fn an_error_names_a_folder_without_pages() {
     let folder = Folder::new();
     folder.write("site/style.css", "p {}");
     let printed = folder.refusal(1, &["fingerprint", "site"]);
@@ -55,7 +55,7 @@ fn a_folder_without_pages_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_nothing_is_named() {
+fn an_error_names_a_dangling_link() {
     let folder = Folder::new();
     folder.write("site/a.html", ARTICLE);
     std::os::unix::fs::symlink("nowhere", folder.path("site/b.html")).unwrap();
@@ -64,7 +64,7 @@ fn a_link_to_nothing_is_named() {
 }
 
 #[test]
-fn nothing_is_left_behind_by_a_failed_run() {
+fn a_failed_run_leaves_no_files() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("z.html", PNG).write("old.txt", "old");
     folder.refusal(1, &["fingerprint", "a.html", "z.html", "--out", "new.txt"]);
@@ -75,7 +75,7 @@ fn nothing_is_left_behind_by_a_failed_run() {
 }
 
 #[test]
-fn skipping_names_and_counts_what_is_bad() {
+fn skipped_input_is_named_and_counted() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("b.html", PNG).write("bare/x.css", "");
     let all = ["fingerprint", "--skip-bad", "gone.html", "a.html", "b.html", "bare"];
@@ -90,7 +90,7 @@ fn skipping_names_and_counts_what_is_bad() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_named_before_any_work() {
+fn an_unwritable_output_is_named_before_any_work() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("site/b.html", ARTICLE);
     let printed = folder.refusal(1, &["fingerprint", "a.html", "--out", "none/x.txt"]);
@@ -109,7 +109,7 @@ fn a_device_is_written_to_and_not_replaced() {
 }
 
 #[test]
-fn an_unknown_recipe_is_a_bad_argument_that_lists_the_known() {
+fn an_unknown_recipe_is_a_bad_argument_and_the_error_lists_known_ones() {
     let folder = Folder::new();
     let printed = folder
         .write("a.html", ARTICLE)
@@ -144,7 +144,7 @@ fn a_table_must_be_given_exactly_when_it_is_used() {
 }
 
 #[test]
-fn a_damaged_foreign_or_unfitting_table_is_refused() {
+fn a_damaged_foreign_or_wrong_table_is_refused() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).output(&["train", "a.html", "--out", "good.hdf"]);
     let mut bytes = folder.read("good.hdf");
@@ -190,7 +190,7 @@ fn bad_arguments_name_the_argument() {
 }
 
 #[test]
-fn a_corpus_that_is_not_what_it_is_called_is_no_text() {
+fn a_corpus_with_a_wrong_file_ending_is_not_read_as_text() {
     let folder = Folder::new();
     folder.write("x.parquet", "junk").write("x.csv", "id,text\n1,a\n");
     folder.write("x.json", "[{\"text\":\"a\"}]").write("ok.jsonl", "{\"text\":\"a\"}\n");
@@ -216,7 +216,7 @@ fn a_corpus_that_is_not_what_it_is_called_is_no_text() {
 }
 
 #[test]
-fn nothing_read_is_no_document() {
+fn empty_input_has_no_document() {
     let folder = Folder::new();
     folder.write("x.warc.gz", "").write("x.jsonl", "").write("a.jsonl", "{\"text\":\"a\"}\n");
     folder.write("empty.txt", "");
@@ -310,7 +310,7 @@ fn a_field_that_no_document_of_standard_input_has_is_named() {
     }
     let printed = asked(&["dedup", "-", "--scope", "field:sites", "--dry-run"]);
     assert!(printed.contains("--scope field:sites: no document at the beginning"), "{printed}");
-    // The last record will do.
+    // A field in the last record is enough.
     let late = format!("{lines}{{\"ids\":\"3\",\"text\":\"three\"}}\n");
     let command = ["fingerprint", "-", "--id-field", "ids"];
     folder.hapax(&command).write_stdin(late).assert().success();
@@ -336,7 +336,7 @@ fn a_field_that_a_stream_does_not_have_is_named_before_anything_is_done() {
     assert!(printed.contains("--scope field:ids: no document at the beginning"), "{printed}");
     let stats = folder.output(&["inspect", "seen"]);
     assert!(stats.contains("pages       0,"), "{stats}");
-    // A file is looked at as a whole.
+    // A file is searched completely.
     folder.write("late.jsonl", &stream);
     folder.output(&["fingerprint", "late.jsonl", "--id-field", "ids"]);
 }
@@ -362,7 +362,7 @@ fn files_left_out_of_folders_are_counted_by_every_command() {
 }
 
 #[test]
-fn rules_scores_and_moments_that_nobody_means_are_bad_arguments() {
+fn invalid_rules_scores_and_times_are_bad_arguments() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE);
     let url = "https://example.org/";
@@ -387,7 +387,7 @@ fn rules_scores_and_moments_that_nobody_means_are_bad_arguments() {
 }
 
 #[test]
-fn a_library_that_panics_on_damage_prints_no_line_of_its_own() {
+fn a_library_that_panics_on_damaged_input_prints_nothing() {
     let folder = Folder::new();
     let lines = (0..50).map(|n| {
         format!("{{\"url\":\"http://a.example/{n}\",\"text\":\"some words {n} of a text long enough {n}\"}}\n")
@@ -407,7 +407,7 @@ fn a_library_that_panics_on_damage_prints_no_line_of_its_own() {
             gave_up += 1;
             assert_eq!(printed.lines().count(), 1, "byte {place}: {printed}");
         }
-        // Two are enough: a run takes milliseconds, but there are thousands of bytes.
+        // Two are enough, because there are thousands of bytes.
         if gave_up == 2 {
             return;
         }

@@ -1,9 +1,9 @@
-//! Two pages, on the terminal, as JSON and as a web page.
+//! Comparisons of two pages on the terminal, as JSON and as a web page.
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
 use serde_json::Value;
 
-/// The article with one word changed and a paragraph more.
+/// The article with one changed word and an additional paragraph.
 fn edited() -> String {
     ARTICLE
         .replace("Tuesday", "Friday")
@@ -54,7 +54,7 @@ fn lines_fit_the_terminal() {
 }
 
 #[test]
-fn long_shared_passages_are_abbreviated_unless_asked_otherwise() {
+fn long_shared_passages_are_abbreviated_unless_full_is_given() {
     let folder = Folder::new();
     let shared: String = (0..200).map(|i| format!("common{i} ")).collect();
     folder.write("a.txt", format!("first {shared}")).write("b.txt", format!("second {shared}"));
@@ -75,7 +75,7 @@ fn colour_is_used_only_when_wanted() {
 }
 
 #[test]
-fn a_page_cannot_steer_the_terminal() {
+fn a_page_cannot_send_control_characters_to_the_terminal() {
     let folder = Folder::new();
     folder.write("a.txt", "words \u{1b}[2J and \u{1b}]0;title\u{7} more words of a text");
     folder.write("b.txt", "quite other things are written here, nothing of the above");
@@ -112,7 +112,7 @@ fn json_has_the_numbers_the_texts_and_their_passages() {
 }
 
 #[test]
-fn the_same_text_is_called_the_same() {
+fn equal_texts_are_reported_as_equal() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("b.html", ARTICLE.replace("<p>", "<p><img src=x>"));
     let output = folder.output(&["compare", "a.html", "b.html"]);
@@ -146,7 +146,7 @@ fn standard_input_can_be_one_of_the_two() {
 }
 
 #[test]
-fn the_web_page_is_whole_and_fetches_nothing() {
+fn the_web_page_is_complete_and_fetches_nothing() {
     let folder = pair();
     folder.output(&["compare", "old.html", "new.html", "--html", "c.html"]);
     let page = String::from_utf8(folder.read("c.html")).unwrap();
@@ -167,7 +167,7 @@ fn the_web_page_is_whole_and_fetches_nothing() {
 }
 
 #[test]
-fn the_web_page_escapes_whatever_the_pages_say() {
+fn the_web_page_escapes_the_contents_of_the_pages() {
     let folder = Folder::new();
     let hostile = "<title></title><script>alert(1)</script><p>x";
     let text = "</div><script>alert(2)</script> \"quoted\" 'text' & <img src=x onerror=alert(3)>";

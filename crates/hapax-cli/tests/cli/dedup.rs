@@ -1,8 +1,8 @@
-//! `hapax dedup` as users run it: what it says, what it writes, what it refuses.
+//! `hapax dedup` as run by users: its messages, outputs, and refusals.
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
 
-/// An article, its exact copy with other markup, a near copy, and another page.
+/// An article, its exact copy with different markup, a near copy, and another page.
 fn pages(folder: &Folder) {
     let facts: String = (0..40).map(|i| format!("fact{i} ")).collect();
     let long = format!("{ARTICLE} It will be open to visitors from spring on. {facts}");
@@ -77,7 +77,7 @@ fn a_dry_run_says_what_would_happen_and_writes_nothing() {
 }
 
 #[test]
-fn the_summary_is_the_same_file_and_output() {
+fn the_summary_is_the_same_in_the_file_and_on_standard_output() {
     let folder = Folder::new();
     pages(&folder);
     let shown = folder.output(&["dedup", "in", "--out", "out", "--json", "--quiet"]);
@@ -100,7 +100,7 @@ fn standard_input_is_read_and_named() {
 }
 
 #[test]
-fn main_content_ignores_what_surrounds_it() {
+fn main_content_ignores_navigation_and_footers() {
     let folder = Folder::new();
     let words = |name: &str| (0..80).map(|i| format!("{name}{i} ")).collect::<String>();
     let page = |menu: &str| {
@@ -135,7 +135,7 @@ fn a_bad_line_is_reported_with_the_flag_that_skips_it() {
 }
 
 #[test]
-fn arguments_that_cannot_be_meant_are_refused_before_anything_is_read() {
+fn invalid_arguments_are_refused_before_anything_is_read() {
     let folder = Folder::new();
     for (arguments, about) in [
         (&["--within", "17"][..], "17"),
@@ -156,7 +156,7 @@ fn arguments_that_cannot_be_meant_are_refused_before_anything_is_read() {
 }
 
 #[test]
-fn stages_read_what_the_former_wrote() {
+fn stages_read_the_output_of_earlier_stages() {
     let folder = Folder::new();
     pages(&folder);
     for json in [true, false] {
@@ -175,7 +175,7 @@ fn stages_read_what_the_former_wrote() {
 }
 
 #[test]
-fn lines_of_two_recipes_and_lines_that_are_none_are_refused() {
+fn lines_with_two_recipes_and_invalid_lines_are_refused() {
     let folder = Folder::new();
     pages(&folder);
     let one = folder.output(&["fingerprint", "in/a.html", "--json"]);
@@ -188,7 +188,7 @@ fn lines_of_two_recipes_and_lines_that_are_none_are_refused() {
 }
 
 #[test]
-fn documents_in_other_languages_stay() {
+fn documents_in_other_languages_are_kept() {
     let folder = Folder::new();
     let words: String = (0..60).map(|i| format!("word{i} ")).collect();
     let line = |language: &str| format!("{{\"lang\": \"{language}\", \"text\": \"{words}\"}}\n");
@@ -205,7 +205,7 @@ fn documents_in_other_languages_stay() {
 
 #[cfg(unix)]
 #[test]
-fn a_disk_that_is_full_is_reported_and_the_run_can_go_on_later() {
+fn a_full_disk_is_reported_and_the_run_can_be_resumed() {
     let folder = Folder::new();
     let words = |seed: usize| (0..200).map(move |i| format!("w{} ", (i * 31 + seed * 7) % 5000));
     let lines: String = (0..400)
@@ -213,7 +213,7 @@ fn a_disk_that_is_full_is_reported_and_the_run_can_go_on_later() {
         .collect();
     folder.write("pages.jsonl", lines);
     folder.output(&["dedup", "pages.jsonl", "--out", "whole", "-q"]);
-    // No file may grow beyond 200 blocks of 512 or 1,024 bytes; the shell ignores the signal for that.
+    // Limits files to 200 blocks of 512 or 1,024 bytes, with the signal ignored by the shell.
     let program = env!("CARGO_BIN_EXE_hapax");
     let command =
         format!("trap '' XFSZ; ulimit -f 200; exec {program} dedup pages.jsonl --out small");
@@ -240,7 +240,7 @@ fn a_disk_that_is_full_is_reported_and_the_run_can_go_on_later() {
             "{name}"
         );
     }
-    // A full disk under a file of the stages: what was there stays.
+    // A full disk must not damage an existing output file of a stage.
     folder.write("old.jsonl", "old");
     let command = format!(
         "trap '' XFSZ; ulimit -f 20; exec {program} fingerprint pages.jsonl --out old.jsonl --force"
@@ -296,7 +296,7 @@ fn any_number_of_threads_writes_the_same_bytes() {
 }
 
 #[test]
-fn revisits_in_a_format_that_has_none_are_refused() {
+fn revisits_are_refused_in_formats_without_them() {
     let folder = Folder::new();
     folder.write("a.jsonl", "{\"text\": \"some words of a text\"}\n");
     for format in [&[][..], &["--format", "jsonl.gz"], &["--format", "parquet"]] {

@@ -1,4 +1,4 @@
-//! What is in `deploy/` fits the program: its arguments, its settings, its tokens in files.
+//! Checks that `deploy/` fits the program: its arguments, its settings, its token files.
 
 use crate::folder::Folder;
 use std::path::Path;
@@ -14,8 +14,8 @@ fn values<'u>(unit: &'u str, name: &str) -> Vec<&'u str> {
     unit.lines().filter_map(value).collect()
 }
 
-/// Runs what is deployed as far as arguments are concerned: the program prints its default settings
-/// instead of serving.
+/// Checks the arguments of a deployed command: the program prints its default settings instead of
+/// serving.
 fn accepted(arguments: &[&str]) {
     let folder = Folder::new();
     let shown = folder.output(&[arguments, &["--show-config"]].concat());
@@ -23,7 +23,7 @@ fn accepted(arguments: &[&str]) {
 }
 
 #[test]
-fn the_service_file_starts_the_program_as_it_can_be_started() {
+fn the_service_file_uses_valid_arguments() {
     let unit = deployed("hapax.service");
     let start = values(&unit, "ExecStart");
     let words: Vec<&str> = start[0].split_whitespace().collect();
@@ -50,7 +50,7 @@ fn the_service_file_starts_the_program_as_it_can_be_started() {
 }
 
 #[test]
-fn the_container_starts_the_program_as_it_can_be_started() {
+fn the_container_uses_valid_arguments() {
     let file = deployed("Dockerfile");
     let words = |instruction: &str| -> Vec<String> {
         let line = file.lines().rev().find_map(|line| line.strip_prefix(instruction)).unwrap();
@@ -63,7 +63,7 @@ fn the_container_starts_the_program_as_it_can_be_started() {
 }
 
 #[test]
-fn the_deployed_settings_are_settings_and_without_tokens_nothing_is_served() {
+fn the_deployed_settings_are_valid_and_require_tokens() {
     let folder = Folder::new();
     folder.write("hapax.toml", deployed("hapax.toml")).write("empty", "# none yet\n");
     let environment = deployed("Dockerfile");
@@ -77,10 +77,10 @@ fn the_deployed_settings_are_settings_and_without_tokens_nothing_is_served() {
     assert!(refused.contains("it holds no token"), "{refused}");
 }
 
-/// `cargo xtask test deploy` compares the manifest with the schemas of its format; what it says of this program is
-/// checked here.
+/// `cargo xtask test deploy` checks the manifest with the schemas of its format; this test checks
+/// the commands in it.
 #[test]
-fn the_jobs_that_clean_a_corpus_do_so() {
+fn the_deployed_jobs_clean_a_corpus() {
     let manifest = deployed("kubernetes-dedup.yaml");
     let commands: Vec<Vec<&str>> = manifest
         .lines()

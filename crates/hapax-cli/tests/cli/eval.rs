@@ -1,9 +1,9 @@
-//! `hapax eval` as users run it: truth of every kind, tables, JSON and a page.
+//! `hapax eval` as run by users: all kinds of truth, tables, JSON and a page.
 
 use crate::folder::{ARTICLE, Folder, stderr};
 use serde_json::Value;
 
-/// Two copies of an article, one of them changed a little, and another page.
+/// Two copies of an article, one of them slightly changed, and another page.
 fn pages(folder: &Folder) {
     let facts: String = (0..60).map(|i| format!("fact{i} ")).collect();
     let other: String = (0..60).map(|i| format!("word{i} ")).collect();
@@ -67,7 +67,7 @@ fn several_recipes_bounds_and_other_programs_are_compared() {
 }
 
 #[test]
-fn the_page_fetches_nothing_and_can_do_without_texts() {
+fn the_page_fetches_nothing_and_texts_are_optional() {
     let folder = Folder::new();
     pages(&folder);
     let arguments = ["eval", "in", "--truth", "missed.tsv", "--html", "x.html", "--force"];
@@ -117,7 +117,7 @@ fn truth_about_other_documents_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_known_without_negatives_is_left_out_and_said() {
+fn scores_that_need_negatives_are_omitted_with_an_explanation() {
     let folder = Folder::new();
     pages(&folder);
     folder.write("only-positive.tsv", "id1\tid2\tlabel\na.html\tb.html\tdup\n");
@@ -137,7 +137,7 @@ fn what_cannot_be_known_without_negatives_is_left_out_and_said() {
     let page = String::from_utf8(folder.read("page.html")).unwrap();
     assert!(page.contains("Precision and F1 are not known"), "{page}");
     assert!(!page.contains("<th>precision</th>") && !page.contains("Precision and recall"));
-    // With one they are known.
+    // A single negative pair makes them known.
     let table = folder.output(&["eval", "in", "--truth", "pairs.tsv"]);
     let header = table.lines().find(|line| line.contains("recall")).unwrap();
     assert!(header.contains("precision") && header.contains("F1"), "{table}");

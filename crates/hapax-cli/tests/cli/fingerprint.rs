@@ -1,4 +1,4 @@
-//! What `hapax fingerprint` prints, and in which order.
+//! The output of `hapax fingerprint`, and its order.
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn a_page_without_words_has_dashes_and_is_counted() {
 fn output_is_in_input_order_for_any_number_of_threads() {
     let folder = Folder::new();
     for i in 0..150usize {
-        // Sizes differ wildly, so that threads overtake each other.
+        // Sizes vary widely, so that documents are finished out of order.
         let words = format!("word{i} again{} ", i % 7).repeat(1 + (i * 7919) % 3000);
         folder.write(&format!("site/{}/{i:03}.txt", i % 5), words);
     }
@@ -107,7 +107,7 @@ fn folders_are_read_in_sorted_order_without_hidden_and_other_files() {
 
 #[cfg(unix)]
 #[test]
-fn links_that_lead_in_circles_are_no_trouble() {
+fn circular_links_are_ignored() {
     let folder = Folder::new();
     folder.write("site/a.html", ARTICLE);
     std::os::unix::fs::symlink("..", folder.path("site/up")).unwrap();
@@ -127,7 +127,7 @@ fn a_path_with_a_line_break_stays_on_one_line() {
 }
 
 #[test]
-fn a_file_that_is_named_is_read_whatever_it_is_called() {
+fn a_named_file_is_read_whatever_its_name() {
     let folder = Folder::new();
     folder.write("page", ARTICLE).write("page.php", ARTICLE);
     let output = folder.output(&["fingerprint", "page", "page.php"]);
@@ -146,7 +146,7 @@ fn results_go_to_a_file_when_asked() {
 }
 
 #[test]
-fn quiet_says_nothing_but_results() {
+fn quiet_prints_results_only() {
     let folder = Folder::new();
     let assert = folder.write("a.html", ARTICLE).hapax(&["fingerprint", "-q", "a.html"]).assert();
     assert_eq!(stderr(&assert.code(0)), "");
@@ -173,7 +173,7 @@ fn a_closed_pipe_is_success() {
 }
 
 #[test]
-fn help_and_version_are_no_failures() {
+fn help_and_version_succeed() {
     let folder = Folder::new();
     assert!(folder.output(&["--version"]).starts_with("hapax "));
     for arguments in [&["--help"][..], &["help", "fingerprint"], &["compare", "--help"]] {

@@ -1,17 +1,17 @@
-//! A temporary folder and the program run in it.
+//! A temporary folder, and the program running in it.
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// An article long enough to be compared.
+/// An article that is long enough for comparisons.
 pub(crate) const ARTICLE: &str = "<html><head><title>Cranes</title></head><body><h1>The old \
     crane</h1><p>The city council voted on Tuesday to restore the old harbour crane, which has \
     stood unused for many years and is thought to be the last of its kind on this coast.</p>\
     </body></html>";
 
-/// A folder that is removed at the end of a test.
+/// A folder that is deleted at the end of a test.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -23,7 +23,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes a file, and the folders it is in.
+    /// Writes a file and creates its folders.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -35,8 +35,8 @@ impl Folder {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// A file of a job's results as every run writes it: a report without its date and command, and
-    /// without the hash of what is on it.
+    /// A result file of a job without what differs between runs: date and command of the report,
+    /// and the hash of its content.
     pub(crate) fn result(&self, name: &str) -> Vec<u8> {
         if !name.ends_with("report.html") {
             return self.read(name);
@@ -52,24 +52,24 @@ impl Folder {
         page.into_bytes()
     }
 
-    /// The program with arguments, in this folder.
+    /// The program with arguments, running in this folder.
     pub(crate) fn hapax(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hapax"));
         command.current_dir(self.0.path()).args(arguments).env_remove("NO_COLOR");
         command
     }
 
-    /// Runs the program, which must succeed; gives its standard output.
+    /// Runs the program, which must succeed; returns its standard output.
     pub(crate) fn output(&self, arguments: &[&str]) -> String {
         stdout(&self.hapax(arguments).assert().code(0))
     }
 
-    /// Runs the program, which must fail with this code; gives its standard error.
+    /// Runs the program, which must fail with this code; returns its standard error.
     pub(crate) fn refusal(&self, code: i32, arguments: &[&str]) -> String {
         stderr(&self.hapax(arguments).assert().code(code))
     }
 
-    /// Names of everything in the folder, hidden files included.
+    /// Names of all files in the folder, including hidden ones.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Path::read_dir(self.0.path())
             .unwrap()

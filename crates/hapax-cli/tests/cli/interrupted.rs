@@ -1,11 +1,11 @@
-//! Ctrl-C while a result grows: nothing of it is left, and nothing that was there is touched.
+//! Ctrl-C while a result is being written: partial results are deleted, and existing files are unchanged.
 
 use crate::folder::{ARTICLE, Folder};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts a command, feeds it, waits until something temporary is there, and interrupts it.
+/// Starts a command, writes to its standard input, waits for a temporary file, and interrupts it.
 fn interrupted(folder: &Folder, signal: &str, arguments: &[&str], fed: &str) {
     let before = hidden(folder);
     let mut child = Command::new(env!("CARGO_BIN_EXE_hapax"))
@@ -32,7 +32,7 @@ fn interrupted(folder: &Folder, signal: &str, arguments: &[&str], fed: &str) {
     assert_eq!(hidden(folder), before, "{arguments:?}");
 }
 
-/// Everything in the folder, hidden or not.
+/// Names of all files in the folder, including hidden ones.
 fn hidden(folder: &Folder) -> Vec<String> {
     let entries = folder.path("").read_dir().unwrap();
     let mut names: Vec<String> =

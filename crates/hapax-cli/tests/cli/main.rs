@@ -1,5 +1,5 @@
-//! Tests of the program as users run it: arguments in; exit code, output and files out. Each module is named after
-//! the command or the promise it tests.
+//! Tests of the program as run by users: arguments in; exit code, output and files out. Modules are named after the
+//! tested command or property.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

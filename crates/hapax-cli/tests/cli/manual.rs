@@ -1,8 +1,7 @@
-//! What the program says about itself: help, the reference in docs/reference/commands, manual
-//! pages, completions.
+//! Help, the reference in docs/reference/commands, manual pages, and completions.
 //!
-//! The reference is what `--help` says of every command, and so the snapshot of it: a change of a
-//! text or an option is seen in review. `UPDATE_REFERENCE=1` writes it anew.
+//! The reference is the output of `--help` of every command, and thus a snapshot: changes of texts and options are
+//! visible in review. `UPDATE_REFERENCE=1` rewrites it.
 
 use crate::folder::Folder;
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ arguments.
 | --- | --- |
 ";
 
-/// A command and those below it, the way to it first.
+/// A command and its subcommands, each with its full name.
 fn commands(command: &clap::Command, way: &str) -> Vec<(String, clap::Command)> {
     let mut found = vec![(way.to_owned(), command.clone())];
     for below in command.get_subcommands() {
@@ -37,7 +36,7 @@ fn all_commands() -> Vec<(String, clap::Command)> {
     commands(&program, "hapax")
 }
 
-/// File name to text: an index, and a page for every command with those below it.
+/// File names and contents: an index, and a page for every command with its subcommands.
 fn reference() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     let mut index = INDEX_BEGINS.to_owned();
@@ -90,7 +89,7 @@ fn the_reference_is_what_help_says() {
 }
 
 #[test]
-fn every_command_that_does_something_shows_an_example() {
+fn every_command_shows_an_example() {
     for (way, command) in all_commands() {
         let parent_shows = way.matches(' ').count() > 1;
         let shows = command.get_after_help().is_some_and(|help| help.to_string().contains("hapax"));

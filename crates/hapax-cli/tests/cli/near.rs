@@ -1,9 +1,9 @@
-//! A collection of fingerprints, built, extended, searched and described.
+//! Collections of fingerprints: built, extended, searched and described.
 
 use crate::folder::{ARTICLE, Folder, stderr};
 use serde_json::Value;
 
-/// Fingerprints gathered around a few centres, so that there is something to find.
+/// Fingerprints around a few centres, so that there are matches.
 fn neighbours(count: u64, seed: u64) -> Vec<u64> {
     let mut state = seed | 1;
     let mut next = move || {
@@ -26,7 +26,7 @@ fn hexadecimal(fingerprints: &[u64]) -> String {
     fingerprints.iter().map(|bits| format!("{bits:016x}\n")).collect()
 }
 
-/// Query line, stored line, distance: by the obvious loop.
+/// Query line, stored line, distance: by comparing all.
 fn expected(stored: &[u64], queries: &[u64], within: u32) -> Vec<(usize, usize, u32)> {
     let mut all = Vec::new();
     for (q, query) in queries.iter().enumerate() {
@@ -53,8 +53,8 @@ fn lines(output: &str) -> Vec<(usize, usize, u32)> {
 }
 
 #[test]
-fn building_and_finding_equals_a_loop_over_everything_loaded_and_streamed() {
-    // So many of both that tables are built; and so few that they are not.
+fn finding_loaded_and_streamed_agrees_with_a_linear_scan() {
+    // Enough of both for tables to be built, and too few for that.
     for (count, asked, engine) in [(20_000, 5_000, "table"), (300, 50, "loaded and scanned")] {
         let (stored, queries) = (neighbours(count, 1), neighbours(asked, 2));
         let folder = Folder::new();
@@ -68,7 +68,7 @@ fn building_and_finding_equals_a_loop_over_everything_loaded_and_streamed() {
                 let find = [&find[..], &["--mode", mode]].concat();
                 let assert = folder.hapax(&find).assert().code(0);
                 assert_eq!(lines(&crate::folder::stdout(&assert)), right);
-                // The same fingerprints are found in an array as soon as in any table.
+                // With distance 0, an array is as fast as any table.
                 let printed = stderr(&assert);
                 assert!(within == "0" || printed.contains(how), "{printed}");
                 let one = folder.output(&[&find[..], &["--threads", "1"]].concat());
@@ -79,7 +79,7 @@ fn building_and_finding_equals_a_loop_over_everything_loaded_and_streamed() {
 }
 
 #[test]
-fn what_is_predicted_to_be_done_first_is_done_and_explained() {
+fn the_mode_predicted_to_be_fastest_is_used_and_explained() {
     let folder = Folder::new();
     for (stored, asked, mode) in [(100, 20_000, "load"), (200_000, 50, "stream")] {
         folder.write("stored.txt", hexadecimal(&neighbours(stored, 1)));
@@ -129,7 +129,7 @@ fn all_copies_of_a_popular_page_are_found_in_both_modes() {
 }
 
 #[test]
-fn the_first_match_is_one_of_all_and_there_whenever_one_is() {
+fn the_first_match_is_one_of_all_and_exists_if_any_does() {
     let (stored, queries) = (neighbours(20_000, 1), neighbours(2_000, 2));
     let folder = Folder::new();
     folder.write("stored.txt", hexadecimal(&stored)).write("asked.txt", hexadecimal(&queries));
@@ -146,7 +146,7 @@ fn the_first_match_is_one_of_all_and_there_whenever_one_is() {
 }
 
 #[test]
-fn binary_text_and_decimal_are_the_same_index() {
+fn binary_text_and_decimal_give_the_same_index() {
     let stored = neighbours(500, 3);
     let folder = Folder::new();
     let bytes: Vec<u8> = stored.iter().flat_map(|bits| bits.to_le_bytes()).collect();
@@ -162,14 +162,14 @@ fn binary_text_and_decimal_are_the_same_index() {
 }
 
 #[test]
-fn a_second_column_is_the_name_whatever_it_is() {
+fn a_second_column_is_always_the_name() {
     let folder = Folder::new();
     folder.write("a.txt", "00000000000000ff 40000000000\n0x1ff\t7\n0x3ff\n");
     folder.write("q.txt", "255 me\n");
     folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
     assert_eq!(folder.names(), ["a.hpx", "a.txt", "q.txt"]);
     let found = folder.output(&["near", "find", "q.txt", "--index", "a.hpx"]);
-    // The third has no name, and is called by its place.
+    // The third has no name, and is identified by its position.
     assert_eq!(found, "me\t40000000000\t0\nme\t7\t1\nme\t3\t2\n");
 }
 
@@ -248,7 +248,7 @@ fn recipes_are_not_mixed() {
     folder.output(&["near", "build", "one.jsonl", "--out", "a.hpx"]);
     let printed = folder.refusal(1, &["near", "find", "two.jsonl", "--index", "a.hpx"]);
     assert!(printed.contains(one) && printed.contains(two), "{printed}");
-    // Where one side states none, a warning says so.
+    // If one side states no recipe, a warning says so.
     folder.output(&["near", "build", "bare.txt", "--out", "bare.hpx", "-q"]);
     for (queries, index, unlabelled) in
         [("bare.txt", "a.hpx", "bare.txt"), ("one.jsonl", "bare.hpx", "bare.hpx")]
@@ -314,14 +314,14 @@ fn damaged_foreign_and_newer_files_are_refused() {
     assert!(refusal(&index[..index.len() - 9]).contains("b.hpx is cut at byte"));
     assert!(refusal(&changed(30)).contains("fails its checksum"));
     assert!(refusal(&changed(8)).contains("newer than"));
-    // A folder, a pipe or a device is not replaced by a file.
+    // A folder, a pipe or a device is never replaced by a file.
     let printed = folder.refusal(1, &["near", "build", "a.txt", "--out", "/dev/null"]);
     assert!(printed.contains("cannot write /dev/null"), "{printed}");
     assert!(!std::path::Path::new("/dev/.null.partial").exists());
 }
 
 #[test]
-fn a_collection_that_is_read_may_not_be_written() {
+fn a_collection_that_is_read_must_not_be_written() {
     let folder = Folder::new();
     folder.write("a.txt", "1  one\n");
     folder.output(&["near", "build", "a.txt", "--out", "a.hpx"]);
@@ -359,7 +359,7 @@ fn edited(count: usize) -> Vec<Edited> {
 }
 
 #[test]
-fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
+fn weak_bits_reach_the_requested_recall_and_report_it() {
     let (stored, pages) = (neighbours(60_000, 4), edited(4_000));
     let all: Vec<u64> = stored.iter().copied().chain(pages.iter().map(|p| p.copy)).collect();
     let queries: Vec<u64> = pages.iter().map(|p| p.fingerprint).collect();
@@ -370,7 +370,7 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
     folder.write("stored.txt", hexadecimal(&all)).write("bare.txt", hexadecimal(&queries));
     folder.write("asked.jsonl", pages.iter().map(line).collect::<String>());
     folder.output(&["near", "build", "stored.txt", "--out", "a.hpx"]);
-    // What an exact index takes does not fit.
+    // An exact index does not fit.
     let find = ["near", "find", "asked.jsonl", "--index", "a.hpx", "--within", "6"];
     let find = [&find[..], &["--mode", "load", "--memory", "700kB", "--recall", "0.9"]].concat();
     let assert = folder.hapax(&find).assert().code(0);
@@ -393,7 +393,7 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
     let matched = records.iter().filter(|record| record["matches"] != serde_json::json!([]));
     assert!(matched.count() as f64 > 0.86 * records.len() as f64);
 
-    // Without sums the answer is exact, and says how it could be quicker.
+    // Without sums the answer is exact, and the message says how to be faster.
     let bare: Vec<&str> =
         find.iter().map(|&a| if a == "asked.jsonl" { "bare.txt" } else { a }).collect();
     let assert = folder.hapax(&bare).assert().code(0);
@@ -402,13 +402,13 @@ fn with_a_recall_weak_bits_find_the_share_asked_for_and_say_so() {
     assert!(printed.contains("finds every match; weak bits need queries with sums"), "{printed}");
 }
 
-/// The order in which matches are listed.
+/// Sort key of printed matches.
 fn key(m: &(usize, usize, u32)) -> (usize, u32, usize) {
     (m.0, m.2, m.1)
 }
 
 #[test]
-fn a_recall_or_sums_that_cannot_be_meant_are_refused() {
+fn an_invalid_recall_or_invalid_sums_are_refused() {
     let folder = Folder::new();
     folder.write("a.txt", "1\n2\n").write("short.jsonl", "{\"fingerprint\":1,\"sums\":[1]}\n");
     folder.write("other.jsonl", format!("{{\"fingerprint\":1,\"sums\":{:?}}}\n", [3; 64]));
@@ -444,7 +444,7 @@ fn pages_with_sums_are_found_by_pages_with_sums() {
 }
 
 #[test]
-fn a_sample_too_small_to_state_a_recall_by_is_answered_exactly() {
+fn a_sample_too_small_to_measure_recall_is_answered_exactly() {
     let pages = edited(150);
     let stored: Vec<u64> =
         neighbours(60_000, 4).into_iter().chain(pages.iter().map(|page| page.copy)).collect();

@@ -1,9 +1,9 @@
-//! Batches of queries against a collection that grows by them.
+//! Batches of queries against a collection, to which they are appended.
 
 use crate::folder::{ARTICLE, Folder, stderr};
 use serde_json::Value;
 
-/// Fingerprints gathered around a few centres, so that there is something to find.
+/// Fingerprints around a few centres, so that there are matches.
 fn neighbours(count: u64, seed: u64) -> Vec<u64> {
     let mut state = seed | 1;
     let mut next = move || {
@@ -25,7 +25,7 @@ fn named(prefix: &str, fingerprints: &[u64]) -> String {
     fingerprints.iter().enumerate().map(line).collect()
 }
 
-/// Query, document and distance, in the order they are printed: by the obvious loop.
+/// Query, document and distance in printed order: by comparing all.
 fn expected(queries: &[u64], stored: &[(String, u64)], within: u32) -> String {
     let mut lines = String::new();
     for (q, query) in queries.iter().enumerate() {
@@ -40,7 +40,7 @@ fn expected(queries: &[u64], stored: &[(String, u64)], within: u32) -> String {
 }
 
 #[test]
-fn matching_and_appending_equal_a_loop_over_everything() {
+fn matching_and_appending_agrees_with_a_linear_scan() {
     let folder = Folder::new();
     let mut stored = Vec::new();
     for batch in 0..5u64 {
@@ -96,7 +96,7 @@ fn matching_and_appending_equal_a_loop_over_everything() {
 }
 
 #[test]
-fn what_fingerprint_writes_is_found_and_recipes_are_not_mixed() {
+fn output_of_fingerprint_is_found_and_recipes_are_not_mixed() {
     let folder = Folder::new();
     folder.write("a/one.html", ARTICLE).write("a/two.html", ARTICLE.replace("Tuesday", "Monday"));
     folder.output(&["fingerprint", "a", "--json", "--out", "a.jsonl"]);

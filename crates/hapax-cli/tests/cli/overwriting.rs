@@ -1,8 +1,8 @@
-//! A result that would take the place of what is read is a bad argument, and nothing is touched.
+//! A result that would replace an input is a bad argument, and no file is changed.
 
 use crate::folder::{ARTICLE, Folder};
 
-/// Runs the command, which must refuse to write over `kept` and leave it as it is.
+/// Runs the command, which must refuse to overwrite `kept` and leave it unchanged.
 fn spared(folder: &Folder, kept: &str, arguments: &[&str]) {
     let before = folder.read(kept);
     let printed = folder.refusal(2, arguments);
@@ -12,7 +12,7 @@ fn spared(folder: &Folder, kept: &str, arguments: &[&str]) {
 }
 
 #[test]
-fn no_command_writes_its_result_over_what_it_reads() {
+fn no_command_overwrites_its_input() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("b.html", ARTICLE.replace("Tuesday", "Monday"));
     folder.write("mine.toml", "name = 'mine'\nbase = 'web-2'");
@@ -50,7 +50,7 @@ fn no_command_writes_its_result_over_what_it_reads() {
 }
 
 #[test]
-fn a_result_may_not_replace_a_page_of_a_folder_that_is_read() {
+fn a_result_must_not_replace_a_page_of_an_input_folder() {
     let folder = Folder::new();
     folder.write("site/a.html", ARTICLE).write("site/old.txt", "an older list");
     spared(&folder, "site/old.txt", &["fingerprint", "site", "--out", "site/old.txt"]);
@@ -59,7 +59,7 @@ fn a_result_may_not_replace_a_page_of_a_folder_that_is_read() {
 }
 
 #[test]
-fn a_result_that_is_there_is_replaced_by_force_only() {
+fn an_existing_result_is_replaced_only_with_force() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("b.html", ARTICLE.replace("Tuesday", "Monday"));
     folder.write("links.tsv", "a\tb\nb\ta\n").write("truth.tsv", "id1\tid2\tlabel\n1\t1\tdup\n");
@@ -95,7 +95,7 @@ fn a_result_that_is_there_is_replaced_by_force_only() {
 
 #[cfg(unix)]
 #[test]
-fn links_to_what_is_read_are_seen_through() {
+fn links_to_inputs_are_resolved() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE);
     std::os::unix::fs::symlink("a.html", folder.path("soft.html")).unwrap();
@@ -103,7 +103,7 @@ fn links_to_what_is_read_are_seen_through() {
     spared(&folder, "a.html", &["fingerprint", "a.html", "--out", "soft.html"]);
     spared(&folder, "a.html", &["fingerprint", "a.html", "--out", "hard.html"]);
     spared(&folder, "a.html", &["compare", "soft.html", "-", "--html", "a.html"]);
-    // Standard input may be a file as well.
+    // Standard input may be a file, too.
     let input = std::fs::File::open(folder.path("a.html")).unwrap();
     let printed = std::process::Command::new(env!("CARGO_BIN_EXE_hapax"))
         .current_dir(folder.path(""))

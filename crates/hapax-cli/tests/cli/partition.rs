@@ -3,7 +3,8 @@
 use crate::folder::{Folder, stderr, stdout};
 use serde_json::Value;
 
-/// English pages of many lengths; every fifth is a copy of the one two before but for a word.
+/// English pages of many lengths; every fifth is a copy of the page two before it with one changed
+/// word.
 fn pages(count: u64) -> String {
     const WORDS: [&str; 24] = [
         "the", "of", "and", "with", "they", "which", "would", "from", "have", "this", "were",
@@ -26,7 +27,7 @@ fn pages(count: u64) -> String {
             copy[at] = format!("changed{page}");
             copy
         } else {
-            // Short pages are many.
+            // Short pages are more frequent.
             let length = 30 + next() % 40 * (next() % 40) / 2;
             let word = |_| {
                 let dice = next();
@@ -54,7 +55,7 @@ const LEARN: [&str; 7] =
     ["partition", "learn", "pages.jsonl", "--machines", "8", "--out", "mapping.toml"];
 
 #[test]
-fn a_mapping_is_learnt_and_says_what_it_is() {
+fn a_learned_mapping_describes_itself() {
     let folder = collection(400);
     let printed = stderr(&folder.hapax(&LEARN).assert().code(0));
     assert!(printed.contains("mapping.toml: 8 machines from 400 pages"), "{printed}");
@@ -64,13 +65,13 @@ fn a_mapping_is_learnt_and_says_what_it_is() {
         assert!(text.contains(line), "{line} is not in {text}");
     }
     assert!(text.contains("not for distances of fingerprints"));
-    // The same with any number of threads.
+    // The same for any number of threads.
     folder.output(&[&LEARN[..6], &["again.toml", "--threads", "1", "--quiet"]].concat());
     assert!(folder.read("again.toml") == folder.read("mapping.toml"));
 }
 
 #[test]
-fn copies_visit_the_machine_their_original_lives_on() {
+fn copies_are_sent_to_the_machine_of_their_original() {
     let folder = collection(400);
     folder.output(&LEARN);
     let route = ["partition", "route", "pages.jsonl", "--mapping", "mapping.toml"];
@@ -126,7 +127,7 @@ fn mappings_are_evaluated_in_a_table_as_json_and_on_a_page() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_before_pages_are_read() {
+fn invalid_arguments_are_refused_before_pages_are_read() {
     let folder = collection(10);
     for (more, said) in [
         (["--machines", "0"], "0 machines are out of range"),
@@ -145,7 +146,7 @@ fn what_cannot_be_meant_is_refused_before_pages_are_read() {
 }
 
 #[test]
-fn bad_mappings_and_other_recipes_are_named() {
+fn errors_name_bad_mappings_and_other_recipes() {
     let folder = collection(120);
     folder.output(&LEARN);
     let route = |mapping: &str, recipe: &str| {
@@ -164,7 +165,7 @@ fn bad_mappings_and_other_recipes_are_named() {
 }
 
 #[test]
-fn no_words_to_learn_from_is_said() {
+fn a_sample_without_words_is_an_error() {
     let folder = Folder::new();
     folder.write("empty.jsonl", "{\"id\":\"a\",\"text\":\"\"}\n");
     let learn = ["partition", "learn", "empty.jsonl", "--machines", "2", "--out", "m.toml"];

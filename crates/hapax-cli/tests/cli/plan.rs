@@ -1,4 +1,4 @@
-//! What an index would take, as a table and as JSON.
+//! Predicted index sizes and times, as a table and as JSON.
 
 use crate::folder::{Folder, stderr, stdout};
 use serde_json::Value;
@@ -35,12 +35,12 @@ fn without_all_each_row_costs_more_memory_and_less_time() {
 }
 
 #[test]
-fn without_a_memory_this_machine_s_is_taken() {
+fn the_default_memory_is_that_of_this_machine() {
     let plan = json(&["--pages", "1M", "--within", "3"]);
     if cfg!(target_os = "linux") {
         assert!(plan["request"]["memory_bytes"].as_u64().unwrap() > 1 << 20);
     }
-    // More than any machine has: no failure, as one may be planning for another.
+    // More than any machine has. Not a failure, because the plan may be for another machine.
     let arguments = ["plan", "--pages", "1e15", "--within", "3"];
     let assert = Folder::new().hapax(&arguments).assert().code(0);
     if cfg!(target_os = "linux") {
@@ -95,7 +95,7 @@ fn the_first_match_costs_no_more_than_all() {
 }
 
 #[test]
-fn too_little_memory_shows_the_candidates_and_says_how_much_is_needed() {
+fn too_little_memory_shows_the_candidates_and_the_required_memory() {
     let folder = Folder::new();
     let arguments = ["plan", "--pages", "8e9", "--within", "3", "--memory", "64GB"];
     let assert = folder.hapax(&arguments).assert().code(1);
@@ -118,7 +118,7 @@ fn measuring_this_machine_gives_a_plan_too() {
 }
 
 #[test]
-fn arguments_that_cannot_be_meant_are_refused() {
+fn invalid_arguments_are_refused() {
     let folder = Folder::new();
     for (arguments, printed) in [
         (&["--pages", "0", "--within", "3"][..], "--pages: 0 pages need no index"),

@@ -1,4 +1,4 @@
-//! `hapax query-dedup` as users run it: what it says, writes, refuses, takes back, and survives.
+//! `hapax query-dedup` as run by users: its messages, outputs and refusals, undo, and interrupted runs.
 
 use crate::folder::{Folder, stderr};
 use hapax::fingerprint::{Fingerprinter, Recipe};
@@ -6,7 +6,7 @@ use hapax_search::SearchPage;
 use hapax_search::clean::record::documents;
 use hapax_search::tantivy::{TantivyIndex, Writer, WriterOptions};
 
-/// A page of its own words about a topic; the same number gives the same text.
+/// A page with its own words about a topic; the same number gives the same text.
 fn text(topic: &str, number: usize) -> String {
     let words: String = (0..60).map(|i| format!("{topic}{number}x{i} ")).collect();
     format!("{topic} {words}")
@@ -19,7 +19,7 @@ fn page(name: &str, text: &str, score: f64) -> SearchPage {
     SearchPage { url, score: Some(score), ..SearchPage::new(name, text, &signature) }
 }
 
-/// Twelve pages about tea and twelve about coffee; every third has two copies elsewhere.
+/// Twelve pages about tea and twelve about coffee; every third one has two copies elsewhere.
 fn pages() -> Vec<SearchPage> {
     let mut pages = Vec::new();
     for topic in ["tea", "coffee"] {
@@ -62,7 +62,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     RUN.iter().copied().chain(more.iter().copied()).collect()
 }
 
-/// The copies with the lower scores.
+/// The copies with lower scores.
 fn expected() -> Vec<String> {
     let mut names: Vec<String> = ["coffee", "tea"]
         .iter()
@@ -74,7 +74,7 @@ fn expected() -> Vec<String> {
 }
 
 #[test]
-fn duplicates_are_marked_then_taken_out_then_put_back() {
+fn duplicates_are_marked_then_removed_then_restored() {
     let folder = ready();
     let printed = stderr(&folder.hapax(&RUN).assert().code(0));
     assert!(printed.contains("16 duplicates marked in the index"), "{printed}");
@@ -94,7 +94,7 @@ fn duplicates_are_marked_then_taken_out_then_put_back() {
     assert!(printed.contains("3 queries unchanged since the last run"), "{printed}");
     assert_eq!(status(&folder), (expected(), vec![]));
 
-    // Once more: the same, though the index no longer shows them.
+    // A second run gives the same result, although the index no longer shows them.
     let before = folder.read("out/removed.parquet");
     folder.hapax(&with(&["--apply", "--from-scratch"])).assert().code(0);
     assert_eq!(folder.read("out/removed.parquet"), before);
@@ -116,7 +116,7 @@ fn a_dry_run_changes_and_writes_nothing() {
 }
 
 #[test]
-fn both_ways_and_both_choices_find_the_same_here_and_say_so() {
+fn both_modes_and_both_orders_find_the_same_here_and_report_it() {
     let folder = ready();
     let json = |more: &[&str]| -> serde_json::Value {
         let arguments = with(&[&["--dry-run", "--json", "-q"], more].concat());
@@ -153,10 +153,10 @@ fn scores_of_a_file_and_a_policy_decide() {
 }
 
 #[test]
-fn a_run_again_after_changes_is_a_run_from_scratch() {
+fn a_run_after_changes_equals_a_run_from_scratch() {
     let folder = ready();
     folder.hapax(&with(&["--apply"])).assert().code(0);
-    // A better copy arrives, one goes, the log has another order and a new query.
+    // A better copy is added, one is deleted, the log has another order and a new query.
     let mut writer = Writer::open(folder.path("index"), WriterOptions::smallest()).unwrap();
     writer.put(&page("tea1-9", &text("tea", 1), 9.0)).unwrap();
     writer.put(&page("tea0-9", &text("tea", 0), 9.0)).unwrap();
@@ -177,7 +177,7 @@ fn a_run_again_after_changes_is_a_run_from_scratch() {
 }
 
 #[test]
-fn bad_logs_policies_indexes_and_folders_are_refused_by_name() {
+fn errors_name_bad_logs_policies_indexes_and_folders() {
     let folder = ready();
     folder
         .write("empty.tsv", "")
@@ -207,7 +207,7 @@ fn bad_logs_policies_indexes_and_folders_are_refused_by_name() {
     assert!(refused(&["query-dedup", "undo", "full"]).contains("has no state.json"));
     folder.refusal(2, &["query-dedup", "--index", "index"]);
     folder.refusal(2, &with(&["--apply", "--dry-run"]));
-    // Whatever was refused, nothing was written and nothing marked.
+    // After all refusals, nothing was written and nothing marked.
     assert_eq!(status(&folder), (vec![], vec![]));
     assert!(
         !folder.names().contains(&"out".to_owned()) && !folder.names().contains(&"o".to_owned())
@@ -223,9 +223,9 @@ fn queries_that_no_engine_can_parse_are_words() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_that_is_killed_leaves_the_index_whole_and_the_next_one_finishes() {
+fn a_killed_run_leaves_the_index_intact_and_the_next_one_finishes() {
     let folder = ready();
-    // How many files and folders there are: a run that is killed when one more appears is killed elsewhere.
+    // Number of files and folders: each run is killed when one more appears than in the run before.
     let inside = |path: std::path::PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     let there = || {
         let first = ["out", "index"].into_iter().flat_map(|name| inside(folder.path(name)));
@@ -243,7 +243,7 @@ fn a_run_that_is_killed_leaves_the_index_whole_and_the_next_one_finishes() {
         while there() < before + step && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
-        // SIGKILL; a child that has finished does not mind.
+        // SIGKILL; harmless if the child has finished.
         child.kill().ok();
         killed += u32::from(!child.wait().unwrap().success());
         let (removed, marked) = status(&folder);

@@ -1,4 +1,4 @@
-//! `hapax rank` as users run it: pages or links in, scores out.
+//! `hapax rank` as run by users: pages or links in, scores out.
 
 use crate::folder::{Folder, stderr};
 
@@ -35,7 +35,7 @@ fn pages_that_are_linked_to_come_first_and_the_run_is_reported() {
     let rows = scores(&String::from_utf8(folder.read("scores.tsv")).unwrap());
     assert_eq!(rows[0].0, "http://a.test/hub");
     assert!((rows.iter().map(|row| row.1).sum::<f64>() - 1.0).abs() < 1e-12);
-    // The same from standard input, with any number of threads.
+    // The same from standard input, for any number of threads.
     let again = folder.output(&["rank", "pages.jsonl", "--threads", "3", "--quiet"]);
     assert_eq!(again.as_bytes(), folder.read("scores.tsv"));
 }
@@ -56,7 +56,7 @@ fn a_list_of_links_and_its_table_give_the_same_scores() {
 }
 
 #[test]
-fn too_few_rounds_are_reported_and_settings_out_of_range_refused() {
+fn too_few_rounds_are_reported_and_invalid_settings_refused() {
     let folder = Folder::new();
     folder.write("links.tsv", "a\tb\nb\tc\nc\ta\nd\ta\n");
     let run = folder.hapax(&["rank", "--links", "links.tsv", "--max-rounds", "2", "-q"]);
@@ -71,7 +71,7 @@ fn too_few_rounds_are_reported_and_settings_out_of_range_refused() {
 }
 
 #[test]
-fn bad_lists_are_named_with_their_line() {
+fn errors_name_the_line_of_bad_lists() {
     let folder = Folder::new();
     folder.write("links.tsv", "a\tb\nonly one\n").write("none.jsonl", "{\"text\":\"words\"}\n");
     let printed = folder.refusal(1, &["rank", "--links", "links.tsv", "--out", "scores.tsv"]);

@@ -10,7 +10,7 @@ fn the_list_has_every_built_in_recipe_the_default_first() {
 }
 
 #[test]
-fn a_shown_recipe_is_a_recipe_file_under_another_name() {
+fn a_shown_recipe_is_a_valid_recipe_file() {
     let folder = Folder::new();
     let list = folder.output(&["recipe", "list"]);
     for name in list.lines().map(|line| line.split(' ').next().unwrap()) {

@@ -1,18 +1,16 @@
-//! The same commands on a folder and on a service: same output, same exit codes.
-//!
-//! What cannot be the same: the name of the repository in errors, how many commits it took, and
-//! where an index is from.
+//! The same commands on a folder and on a service have the same output and exit codes, except for the name of the
+//! repository in errors, the number of commits, and the origin of an index.
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-/// A real server on a free port of this machine, ended with the test.
+/// A real server on a free port, stopped at the end of the test.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
-    /// Read by nobody, but there must be somebody to write to.
+    /// Keeps the pipe open for the server's messages.
     _said: BufReader<std::process::ChildStderr>,
 }
 
@@ -22,7 +20,7 @@ impl Server {
             .args(["serve", "--listen", "127.0.0.1:0", "--store"])
             .arg(folder.path(store))
             .envs(settings.iter().copied())
-            // The token of a client on the same machine is no setting of a service.
+            // A service ignores the token of a client on the same machine.
             .env("HAPAX_TOKEN", "whatever")
             .stderr(Stdio::piped())
             .spawn()
@@ -57,7 +55,7 @@ const TEA: &str = "https://example.org/tea";
 const PRINT: &str = "https://example.org/tea/print";
 const FERRY: &str = "https://example.org/ferry";
 
-/// What is typed behind the command, in an order in which much happens; `STORE` is the repository.
+/// Arguments of commands in an order with many effects; `STORE` is the repository.
 fn commands() -> Vec<Vec<&'static str>> {
     let time = ["--fetched", "2026-03-01"];
     let with = |words: &[&'static str], more: &[&'static str]| [words, more].concat();
@@ -69,7 +67,7 @@ fn commands() -> Vec<Vec<&'static str>> {
         with(&["page", "add", "STORE", "https://m.example/empty", "empty.html", "--json"], &time),
         with(&["page", "check", "STORE", "https://new.example/", "near.html"], &time),
         with(&["page", "check", "STORE", "https://new.example/", "near.html", "--json"], &time),
-        // Two collisions and what lies between them.
+        // Two collisions, and a page between them.
         with(&["page", "add", "STORE", "https://l.example/1", "l1.html"], &time),
         with(&["page", "add", "STORE", "https://l.example/3", "l3.html"], &time),
         with(&["page", "add", "STORE", "https://l.example/2", "l2.html", "--score", "9"], &time),
@@ -115,7 +113,7 @@ fn commands() -> Vec<Vec<&'static str>> {
     ]
 }
 
-/// Exit code, output and errors, with the repository's name taken out.
+/// Exit code, output and errors, without the repository's name.
 fn outcome(folder: &Folder, words: &[&str], store: &[&str]) -> (Option<i32>, String, String) {
     let typed: Vec<&str> = words
         .iter()
@@ -130,7 +128,7 @@ fn outcome(folder: &Folder, words: &[&str], store: &[&str]) -> (Option<i32>, Str
     (assert.get_output().status.code(), output, errors)
 }
 
-/// Events with `TIME` for the moment they were recorded at.
+/// Events with `TIME` instead of the recording time.
 fn without_times(events: &str) -> String {
     let is_time = |text: &str| text.len() == 20 && text.contains('T') && text.ends_with('Z');
     let separator = |c: char| c == ' ' || c == '"';
@@ -142,7 +140,7 @@ fn without_times(events: &str) -> String {
 }
 
 #[test]
-fn every_command_says_the_same_on_a_folder_and_on_a_service() {
+fn every_command_has_the_same_output_for_a_folder_and_a_service() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("b.html", other("Nobody minded."));
     folder.write("near.html", other("Nobody minded it.")).write("empty.html", "<p></p>");
@@ -159,7 +157,7 @@ fn every_command_says_the_same_on_a_folder_and_on_a_service() {
     };
     folder.write("l1.html", ladder(&|_| false)).write("l2.html", ladder(&|n| n < 10));
     folder.write("l3.html", ladder(&|n| n < 10 || (100..110).contains(&n)));
-    // A repository without pages, as the service makes one.
+    // An empty repository, created by the service.
     drop(Server::start(&folder, "seen", &[]));
     let server = Server::start(&folder, "served", &[]);
     let mut printed = String::new();
@@ -179,7 +177,7 @@ fn every_command_says_the_same_on_a_folder_and_on_a_service() {
     ] {
         assert!(printed.contains(word), "nothing says {word}: {printed}");
     }
-    // The address may also stand where the folder does.
+    // The address may also be in the place of the folder.
     let by_name = without_times(&folder.output(&["events", &server.address]));
     assert_eq!(by_name, without_times(&folder.output(&["events", "seen"])));
     assert!(by_name.contains("TIME"), "{by_name}");
@@ -193,8 +191,8 @@ fn every_command_says_the_same_on_a_folder_and_on_a_service() {
     }
 }
 
-/// Without what differs: room for the file and the index, and commits, as a service forgets pages
-/// one by one.
+/// Without differences: sizes of the file and the index, and commits, because a service forgets
+/// pages one by one.
 fn inspected(text: &str) -> Vec<String> {
     let differs = ["file", "index", "commits"];
     let same = |line: &&str| !differs.iter().any(|word| line.starts_with(word));
@@ -221,7 +219,7 @@ fn a_token_is_taken_from_the_flag_or_the_environment() {
 }
 
 #[test]
-fn a_service_that_is_not_there_or_something_else_is_reported_with_the_way_out() {
+fn an_unreachable_or_wrong_service_is_reported_with_advice() {
     let folder = Folder::new();
     let unused = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://{}", unused.local_addr().unwrap());
@@ -231,7 +229,7 @@ fn a_service_that_is_not_there_or_something_else_is_reported_with_the_way_out() 
     let wrong = folder.refusal(1, &["inspect", "--server", "http://"]);
     assert!(wrong.contains("hapax serve"), "{wrong}");
 
-    // A service of a former version, or another program altogether.
+    // A service of an earlier version, and another program.
     for answer in [r#"{"version":"0.0.1","recipe":{"id":"x"}}"#, "<p>hello</p>"] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -251,7 +249,7 @@ fn a_service_that_is_not_there_or_something_else_is_reported_with_the_way_out() 
 }
 
 #[test]
-fn a_corpus_that_fails_says_what_was_recorded_all_the_same() {
+fn a_failing_corpus_reports_what_was_recorded() {
     let folder = Folder::new();
     let line = |url: &str, text: &str| format!("{{\"url\":\"{url}\",\"text\":\"{text}\"}}\n");
     let too_long = format!("http://a.example/{}", "x".repeat(20_000));
@@ -265,7 +263,7 @@ fn a_corpus_that_fails_says_what_was_recorded_all_the_same() {
     let printed = folder.refusal(1, &["page", "add", &server.address, "--from", "few.jsonl"]);
     assert!(printed.contains("; 2 of the 3 pages sent together were recorded"), "{printed}");
     folder.output(&["page", "show", &server.address, "http://a.example/3"]);
-    // In a folder a commit is whole or not at all.
+    // In a folder a commit is atomic.
     let printed = folder.refusal(1, &["page", "add", "seen", "--create", "--from", "few.jsonl"]);
     assert!(!printed.contains("recorded"), "{printed}");
     folder.refusal(1, &["page", "show", "seen", "http://a.example/1"]);

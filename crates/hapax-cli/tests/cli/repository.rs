@@ -1,4 +1,4 @@
-//! A repository from the shell: pages in, verdicts, groups, events and tables out.
+//! A repository used from the shell: pages in, verdicts, groups, events and tables out.
 
 use crate::folder::{ARTICLE, Folder, stdout};
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn a_page_is_checked_without_being_recorded() {
 }
 
 #[test]
-fn what_is_known_of_a_page_is_shown_to_people_and_programs() {
+fn page_details_are_shown_as_text_and_as_json() {
     let folder = filled();
     let shown = folder.output(&["page", "show", "seen", "https://example.org/cranes/print"]);
     assert!(shown.contains("status       exact duplicate of https://example.org/cranes/\n"));
@@ -66,7 +66,7 @@ fn what_is_known_of_a_page_is_shown_to_people_and_programs() {
 }
 
 #[test]
-fn scores_redirects_and_ends_of_pages_change_the_groups() {
+fn scores_redirects_and_deletions_change_the_groups() {
     let folder = filled();
     let print = "https://example.org/cranes/print";
     let scored = json(&folder, &["page", "score", "seen", print, "2.5"]);
@@ -85,7 +85,7 @@ fn scores_redirects_and_ends_of_pages_change_the_groups() {
 }
 
 #[test]
-fn groups_are_listed_and_asked_under_other_rules() {
+fn groups_are_listed_and_evaluated_under_other_rules() {
     let folder = filled();
     let listed = folder.output(&["group", "list", "seen"]);
     let lines: Vec<&str> = listed.lines().collect();
@@ -121,7 +121,7 @@ fn groups_are_listed_and_asked_under_other_rules() {
 }
 
 #[test]
-fn events_are_reported_in_order_and_from_anywhere() {
+fn events_are_printed_in_order_from_any_number() {
     let folder = filled();
     let all = folder.output(&["events", "seen"]);
     let first = all.lines().next().unwrap();
@@ -135,7 +135,7 @@ fn events_are_reported_in_order_and_from_anywhere() {
 }
 
 #[test]
-fn a_follower_hears_what_happens_while_it_waits() {
+fn a_follower_prints_new_events() {
     let folder = filled();
     let before = folder.output(&["events", "seen"]).lines().count();
     let more = (before + 1).to_string();
@@ -145,7 +145,7 @@ fn a_follower_hears_what_happens_while_it_waits() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // In use for a moment now and then: another command retries.
+    // The follower locks the repository from time to time, so the command retries.
     let forget = ["page", "forget", "seen", "https://example.org/ferry"];
     while folder.hapax(&forget).assert().get_output().status.code() != Some(0) {}
     let printed = follower.wait_with_output_text();
@@ -153,11 +153,11 @@ fn a_follower_hears_what_happens_while_it_waits() {
     assert!(printed.lines().last().unwrap().contains("https://example.org/ferry"), "{printed}");
 }
 
-trait Told {
+trait OutputText {
     fn wait_with_output_text(&mut self) -> String;
 }
 
-impl Told for std::process::Child {
+impl OutputText for std::process::Child {
     fn wait_with_output_text(&mut self) -> String {
         use std::io::Read;
         let mut text = String::new();
@@ -168,7 +168,7 @@ impl Told for std::process::Child {
 }
 
 #[test]
-fn a_corpus_is_recorded_in_one_go_whatever_the_threads() {
+fn a_corpus_is_recorded_alike_with_any_number_of_threads() {
     let folder = Folder::new();
     let line = |n: u32, text: &str| {
         let html = other(text).replace('"', "'");
@@ -189,7 +189,7 @@ fn a_corpus_is_recorded_in_one_go_whatever_the_threads() {
     }
     assert_eq!(folder.read("one.out/pages.jsonl"), folder.read("two.out/pages.jsonl"));
     assert_eq!(folder.read("one.out/duplicates.jsonl"), folder.read("two.out/duplicates.jsonl"));
-    // What came before the damage is recorded.
+    // Pages before the damage are recorded.
     from("bad", "bad.jsonl", &[]).code(1);
     assert_eq!(json(&folder, &["inspect", "bad"])["pages"], 40);
     from("bad", "bad.jsonl", &["--skip-bad"]).code(0);
@@ -225,7 +225,7 @@ fn a_corpus_can_be_cleaned_into_a_repository() {
 }
 
 #[test]
-fn settings_other_than_those_of_the_repository_are_refused_with_both_values() {
+fn settings_that_differ_from_the_repository_are_refused_with_both_values() {
     let folder = filled();
     let add = ["page", "add", "seen", "https://example.org/x", "a.html", "--create"];
     let into = ["dedup", "a.html", "--into", "seen", "--out", "clean"];
@@ -250,7 +250,7 @@ fn settings_other_than_those_of_the_repository_are_refused_with_both_values() {
 }
 
 #[test]
-fn a_page_that_is_known_is_called_unchanged_or_changed_and_the_nearest_is_named() {
+fn a_known_page_is_reported_as_unchanged_or_changed_and_the_nearest_is_named() {
     let folder = filled();
     let ferry = "https://example.org/ferry";
     let check = |file: &str| folder.output(&["page", "check", "seen", ferry, file]);
@@ -292,7 +292,7 @@ fn json_lines(folder: &Folder, arguments: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn sqlite_parquet_and_jsonl_say_the_same() {
+fn sqlite_parquet_and_jsonl_have_the_same_content() {
     let folder = filled();
     for (format, out) in [("jsonl", "lines"), ("parquet", "tables"), ("sqlite", "seen.db")] {
         let export = ["export", "seen", "--format", format, "--out", out];
@@ -335,7 +335,7 @@ fn sqlite_parquet_and_jsonl_say_the_same() {
     assert_eq!(printed, same.collect::<Vec<_>>());
     assert_eq!(printed[1].2.as_deref(), Some("2026-03-01T00:00:00Z"));
 
-    // Parquet is read by the program itself, as a corpus of texts.
+    // The program itself can read Parquet, as a corpus of texts.
     let tables = folder.read("tables/pages.parquet");
     assert_eq!((&tables[..4], &tables[tables.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
     let names = folder.names();
@@ -355,7 +355,7 @@ fn a_snapshot_is_a_repository() {
 }
 
 #[test]
-fn a_damaged_repository_is_reported_and_mended() {
+fn a_damaged_repository_is_reported_and_repaired() {
     let folder = filled();
     folder.write("seen/index.segment", "no index");
     let shown = folder.hapax(&["inspect", "seen"]).assert().code(0);
@@ -372,7 +372,7 @@ fn a_damaged_repository_is_reported_and_mended() {
 }
 
 #[test]
-fn errors_name_the_store_and_the_way_out() {
+fn errors_name_the_store_and_give_advice() {
     let folder = filled();
     let error = folder.refusal(1, &["page", "show", "none", "http://a"]);
     assert!(error.contains("none/pages.redb") && error.contains("--create"), "{error}");
@@ -396,7 +396,7 @@ fn errors_name_the_store_and_the_way_out() {
 }
 
 #[test]
-fn what_is_no_address_is_no_server() {
+fn an_invalid_server_address_is_refused() {
     let folder = filled();
     for server in ["--server=seen", "--server=notaurl"] {
         let error = folder.refusal(2, &["group", "list", server]);
@@ -421,7 +421,7 @@ fn a_number_below_zero_is_reported_to_be_out_of_range() {
 }
 
 #[test]
-fn a_file_in_place_of_a_folder_and_a_store_cut_short_are_reported_once_with_a_way_out() {
+fn a_file_instead_of_a_folder_and_a_truncated_store_are_reported_once_with_advice() {
     let folder = filled();
     let error = folder.refusal(1, &["group", "list", "a.html"]);
     assert!(error.contains("a repository is a folder, and this is a file"), "{error}");
@@ -437,7 +437,7 @@ fn a_file_in_place_of_a_folder_and_a_store_cut_short_are_reported_once_with_a_wa
 }
 
 #[test]
-fn an_empty_pipe_leaves_a_known_page_as_it_was() {
+fn an_empty_pipe_leaves_a_known_page_unchanged() {
     let folder = filled();
     let url = "https://example.org/cranes/";
     let before = folder.output(&["page", "show", "seen", url]);
@@ -453,13 +453,13 @@ fn an_empty_pipe_leaves_a_known_page_as_it_was() {
     let new = ["page", "add", "new", url, "--create"];
     folder.hapax(&new).write_stdin("").assert().code(1);
     assert!(!folder.path("new").exists());
-    // A file that is empty is meant to be.
+    // An empty file is deliberate.
     folder.write("empty.html", "");
     assert!(folder.output(&["page", "add", "seen", url, "empty.html"]).contains("empty"));
 }
 
 #[test]
-fn a_file_in_the_place_of_the_address_is_refused() {
+fn a_file_instead_of_the_address_is_refused() {
     let folder = filled();
     for command in ["add", "check"] {
         let printed = folder.refusal(2, &["page", command, "seen", "a.html"]);

@@ -1,7 +1,7 @@
-//! `hapax dedup` killed by the system and started again.
+//! `hapax dedup` killed and started again.
 //!
-//! The moments of killing are sizes of the checkpoint; whenever it really dies, the result must be the same.
-//! Every format and packing is interrupted inside the library's own tests.
+//! Runs are killed at given sizes of the checkpoint; at any actual point, the result must be the same. The library's
+//! own tests interrupt every format and compression.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn corpus(folder: &Folder, format: &str) -> String {
     format!("{format}/kept.{format}")
 }
 
-/// Starts a run and kills it when its checkpoint has so many bytes. Says whether it was in time.
+/// Starts a run and kills it when its checkpoint reaches this size. Returns whether it was in time.
 fn kill_at(folder: &Folder, arguments: &[&str], bytes: u64) -> bool {
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_hapax"))
         .args(arguments)
@@ -55,15 +55,15 @@ fn kill_at(folder: &Folder, arguments: &[&str], bytes: u64) -> bool {
 }
 
 #[test]
-fn a_killed_run_continues_and_writes_what_an_undisturbed_one_does() {
+fn a_killed_run_continues_and_writes_the_same_result() {
     for format in ["jsonl.zst", "jsonl", "warc.gz", "parquet"] {
         let folder = Folder::new();
         let input = corpus(&folder, format);
         let common = ["dedup", &input, "--format", "jsonl", "--threads", "2"];
         folder.output(&[&common[..], &["-q", "--out", "whole"]].concat());
         let arguments = [&common[..], &["--out", "killed"]].concat();
-        // A run may be over before it can be killed, or be killed before its first batch is whole;
-        // then another one is. Whatever happened, the result is the same.
+        // A run may finish before it can be killed, or be killed before its first batch is
+        // complete; then another one is tried. The result is always the same.
         let continued = (0..100).any(|_| {
             let _ = std::fs::remove_dir_all(folder.path("killed"));
             if !kill_at(&folder, &arguments, 100_000) || !kill_at(&folder, &arguments, 300_000) {
@@ -80,8 +80,8 @@ fn a_killed_run_continues_and_writes_what_an_undisturbed_one_does() {
     }
 }
 
-/// What a run leaves that was stopped after its first batch: by its own library, so that it is not over
-/// before it can be stopped.
+/// The output of a run that was stopped after its first batch; uses the library, so that the run
+/// cannot finish before.
 fn stopped(input: &str, out: &Path) {
     struct AtOnce(bool);
     impl Watch for AtOnce {
@@ -99,7 +99,7 @@ fn stopped(input: &str, out: &Path) {
 }
 
 #[test]
-fn a_run_that_cannot_be_continued_says_why_and_starts_over_when_asked() {
+fn a_run_that_cannot_be_continued_says_why_and_can_start_over() {
     let folder = Folder::new();
     let input = folder.path(&corpus(&folder, "jsonl")).display().to_string();
     let arguments = ["dedup", &input, "--out", "killed"];

@@ -1,4 +1,4 @@
-//! `hapax search`: an index made, asked, changed and described.
+//! `hapax search`: an index that is built, queried, changed and described.
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
 use serde_json::Value;
@@ -143,7 +143,7 @@ fn documents_are_added_replaced_removed_and_restored() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_leaves_nothing() {
+fn impossible_requests_are_refused_and_leave_no_files() {
     let folder = built();
     let refused = |code, arguments: &[&str]| folder.refusal(code, arguments);
     assert!(refused(1, &["search", "build", "corpus.jsonl", "--out", "index"]).contains("exists"));
@@ -171,7 +171,7 @@ fn what_cannot_be_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn threads_make_no_difference_to_what_is_found() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let folder = built();
     folder.output(&["search", "build", "corpus.jsonl", "--out", "one", "--threads", "1"]);
     let question = |index: &str| {
@@ -181,7 +181,7 @@ fn threads_make_no_difference_to_what_is_found() {
 }
 
 #[test]
-fn an_index_with_a_file_cut_short_or_gone_is_refused_with_the_way_out() {
+fn an_index_with_a_truncated_or_missing_file_is_refused_with_advice() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE);
     folder.output(&["search", "build", "a.html", "--out", "whole", "--quiet"]);
@@ -204,7 +204,7 @@ fn an_index_with_a_file_cut_short_or_gone_is_refused_with_the_way_out() {
             let asked = ["search", "query", "--index", &spoilt, "harbour", "crane"];
             let said = folder.hapax(&asked).assert();
             match said.get_output().status.code() {
-                // Not every file is needed for every question.
+                // Some queries do not need every file.
                 Some(0) => assert!(stdout(&said).contains("a.html"), "{spoilt}"),
                 Some(1) => {
                     let why = stderr(&said);

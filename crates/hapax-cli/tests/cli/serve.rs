@@ -1,4 +1,4 @@
-//! Serving and fetching: settings, refusals, and a server that is asked and stopped.
+//! Serving and fetching: settings, refusals, and a server that is queried and stopped.
 
 use crate::folder::{ARTICLE, Folder, stdout};
 use crate::remote::Server;
@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
 #[test]
-fn the_default_settings_are_shown_and_can_be_given_back() {
+fn the_printed_default_settings_are_valid() {
     let folder = Folder::new();
     let shown = folder.output(&["serve", "--show-config"]);
     assert!(shown.contains("listen = \"127.0.0.1:8017\""), "{shown}");
@@ -19,7 +19,7 @@ fn the_default_settings_are_shown_and_can_be_given_back() {
 }
 
 #[test]
-fn a_service_that_others_can_reach_without_tokens_warns_and_a_name_can_be_listened_on() {
+fn a_public_service_without_tokens_warns_and_can_listen_on_a_host_name() {
     let folder = Folder::new();
     for (listen, tokens, warns) in [
         ("0.0.0.0:0", None, true),
@@ -72,7 +72,7 @@ fn an_address_that_is_not_public_is_not_fetched() {
     assert_eq!(folder.output(&arguments), "", "everything is done already");
 }
 
-/// A site of this machine: two pages with one text, a redirect to the first, and nothing else.
+/// A local site: two pages with the same text, a redirect to the first, and nothing else.
 fn site() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -123,7 +123,7 @@ fn pages_are_fetched_into_a_folder_and_into_a_service_alike() {
 }
 
 #[test]
-fn a_page_that_no_service_takes_is_fetched_again_the_next_time() {
+fn a_page_that_could_not_be_recorded_is_fetched_again_the_next_time() {
     let folder = Folder::new();
     let one = format!("{}/one", site());
     folder.write("fetch.toml", "[fetch]\nallow = [\"127.0.0.0/8\"]\n");
@@ -139,7 +139,7 @@ fn a_page_that_no_service_takes_is_fetched_again_the_next_time() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_says_where_it_listens_answers_and_stops_when_asked() {
+fn a_server_prints_its_address_answers_and_stops_on_a_signal() {
     let folder = Folder::new();
     let mut server = Command::new(env!("CARGO_BIN_EXE_hapax"))
         .args(["serve", "--listen", "127.0.0.1:0", "--store"])

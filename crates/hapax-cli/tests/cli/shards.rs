@@ -2,7 +2,7 @@
 
 use crate::folder::{Folder, stderr};
 
-/// Six files; every text comes twice, in different files.
+/// Six files; every text occurs twice, in different files.
 fn corpus(folder: &Folder) {
     for file in 0..6 {
         let lines: String = (0..5)
@@ -17,7 +17,7 @@ fn corpus(folder: &Folder) {
 }
 
 #[test]
-fn three_steps_say_what_they_did_and_give_what_one_process_gives() {
+fn three_steps_report_their_work_and_give_the_result_of_one_process() {
     let folder = Folder::new();
     corpus(&folder);
     for shard in ["2/4", "0/4", "1/4", "3/4"] {
@@ -47,7 +47,7 @@ fn three_steps_say_what_they_did_and_give_what_one_process_gives() {
 }
 
 #[test]
-fn what_a_step_cannot_use_is_refused() {
+fn unusable_input_of_a_step_is_refused() {
     let folder = Folder::new();
     corpus(&folder);
     let refused = |arguments: &[&str], code: i32, why: &str| {

@@ -1,4 +1,4 @@
-//! `hapax fingerprint | hapax pairs | hapax groups` on every format, beside `hapax dedup`.
+//! `hapax fingerprint | hapax pairs | hapax groups` on every format, compared with `hapax dedup`.
 
 use crate::folder::{ARTICLE, Folder, stderr, stdout};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn examples() -> String {
     docs.canonicalize().unwrap().display().to_string()
 }
 
-/// Every document's winner and outcome, of those that are in a group.
+/// Winner and outcome of every document in a group.
 type Groups = BTreeMap<String, (String, String)>;
 
 fn groups_of(lines: &str) -> Groups {
@@ -40,8 +40,8 @@ fn dedup_groups(folder: &Folder, input: &str, more: &[&str]) -> Groups {
         .collect()
 }
 
-/// A column of a table by document. `hapax dedup` itself reads it: as a corpus whose texts it is, with a
-/// scope for every document so that all are kept.
+/// A column of a table by document. Read by `hapax dedup` itself as the texts of a corpus, with a
+/// separate scope for every document so that all are kept.
 fn column(folder: &Folder, table: &std::path::Path, name: &str) -> BTreeMap<String, String> {
     let out = format!("column-{name}-{}", table.parent().unwrap().file_name().unwrap().display());
     let arguments = [
@@ -91,7 +91,7 @@ fn stages_give_the_groups_of_the_whole_job() {
 }
 
 #[test]
-fn stages_choose_by_addresses_where_documents_have_other_names() {
+fn stages_choose_by_addresses_even_if_documents_have_other_names() {
     let folder = Folder::new();
     let page = |id: &str, path: &str, more: &str| {
         let url = format!("http://a.test/{path}");
@@ -119,7 +119,7 @@ fn stages_choose_by_addresses_where_documents_have_other_names() {
 }
 
 #[test]
-fn own_texts_alone_are_refused_where_only_whole_pages_are_known() {
+fn own_texts_alone_are_refused_if_only_whole_pages_are_known() {
     let folder = Folder::new();
     folder.write("pages.jsonl", r#"{"id": "1", "text": "tea"}"#);
     let dedup = ["dedup", "pages.jsonl", "--frames", "own"];
@@ -146,7 +146,7 @@ fn every_format_has_the_same_fingerprints() {
     };
     let expected = prints(&docs);
     assert_eq!(expected.len(), 165);
-    // Nothing but exact copies goes.
+    // Only exact copies are removed.
     for format in ["jsonl", "jsonl.gz", "jsonl.zst", "parquet", "warc", "warc.gz", "warc.zst"] {
         folder.output(&[
             "dedup",
@@ -166,7 +166,7 @@ fn every_format_has_the_same_fingerprints() {
         let mut piped = folder.hapax(&["fingerprint", "-", "-q"]);
         let piped = piped.write_stdin(folder.read(&kept)).output().unwrap();
         if format == "parquet" {
-            // The end of a table says where everything is.
+            // The index of a Parquet file is at its end.
             assert!(!piped.status.success());
             assert!(String::from_utf8(piped.stderr).unwrap().contains("save it to a file"));
         } else {
@@ -226,7 +226,7 @@ fn a_damaged_or_foreign_table_is_refused() {
     for at in (4..bytes.len()).step_by(97) {
         let mut flipped = bytes.clone();
         flipped[at] ^= 0x20;
-        // Whatever a flipped bit makes of it, it is an answer or an error with the file's name.
+        // With a flipped bit, the result is an answer or an error with the file's name.
         let run =
             folder.write("flipped.parquet", &flipped).hapax(&["pairs", "flipped.parquet", "-q"]);
         let output = { run }.output().unwrap();
@@ -247,7 +247,7 @@ fn a_damaged_or_foreign_table_is_refused() {
 }
 
 #[test]
-fn a_line_without_a_fingerprint_is_no_page_without_features() {
+fn a_line_without_a_fingerprint_differs_from_a_page_without_features() {
     let folder = Folder::new();
     folder.write("corpus.jsonl", "{\"id\":\"1\",\"text\":\"some words\"}\n");
     let printed = folder.refusal(1, &["pairs", "corpus.jsonl"]);
@@ -273,7 +273,7 @@ fn every_command_that_takes_fingerprints_reads_every_format_of_them() {
         assert_eq!(folder.output(&find).lines().count(), 4, "{file}");
     }
     assert!(pairs.iter().all(|it| it == "a/one.html\ta/two.html\n"), "{pairs:?}");
-    // The label travels in every format that can hold it.
+    // Every format that can store the recipe keeps it.
     for file in ["f.jsonl.hpx", "f.csv.hpx", "f.parquet.hpx", "f.hpx"] {
         assert!(folder.output(&["near", "info", file]).contains("recipe        web-2:"), "{file}");
     }
@@ -286,7 +286,7 @@ fn every_command_that_takes_fingerprints_reads_every_format_of_them() {
 }
 
 #[test]
-fn an_ending_that_no_format_has_is_refused_with_those_that_are_known() {
+fn an_unknown_file_ending_is_refused_with_the_known_ones() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE);
     let printed = folder.refusal(2, &["fingerprint", "a.html", "--out", "a.xlsx"]);

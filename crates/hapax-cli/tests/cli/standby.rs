@@ -1,6 +1,6 @@
-//! A primary that is killed at any moment under load, and the standby that takes its place.
+//! A primary that is killed at random times under load, and the standby that replaces it.
 //!
-//! `STANDBY_KILLS=100` kills as often; `STANDBY_SEED` repeats the moments, as far as the scheduler does.
+//! `STANDBY_KILLS=100` sets the number of kills; `STANDBY_SEED` repeats their times, as far as the scheduler allows.
 
 use crate::folder::Folder;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A service in a process of its own, killed when it goes.
+/// A service in its own process, killed on drop.
 struct Service {
     child: Child,
     address: String,
@@ -32,7 +32,7 @@ impl Service {
                 break address.trim_end_matches('/').to_owned();
             }
         };
-        // Whoever logs must not wait for a reader.
+        // Drains the log, so that the service does not block.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, address }
     }
@@ -63,7 +63,7 @@ impl Answer {
     }
 }
 
-/// `None` when the service is gone.
+/// `None` if the service is gone.
 fn ask(address: &str, method: &str, path: &str, body: &Value) -> Option<Answer> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -77,7 +77,7 @@ fn ask(address: &str, method: &str, path: &str, body: &Value) -> Option<Answer> 
     let mut text = String::new();
     stream.read_to_string(&mut text).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
-    // Cut off when it was killed: no answer.
+    // An incomplete answer of a killed service counts as none.
     let body = match head.lines().find_map(|line| line.strip_prefix("content-length: ")) {
         Some(length) => body.get(..length.parse().ok()?)?.to_owned(),
         None => unchunked(body)?,
@@ -86,7 +86,7 @@ fn ask(address: &str, method: &str, path: &str, body: &Value) -> Option<Answer> 
     Some(Answer { status, headers: head.to_owned(), body: serde_json::from_str(&body).ok()? })
 }
 
-/// A body that came in pieces, if all of it came.
+/// A chunked body; `None` if it is incomplete.
 fn unchunked(mut rest: &str) -> Option<String> {
     let mut whole = String::new();
     loop {
@@ -106,11 +106,11 @@ fn text(seed: u64) -> String {
     (0..40).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes until the service is gone; when each address was acknowledged.
+/// Writes until the service is gone; records when each address was acknowledged.
 fn load(address: &str, thread: u64, acknowledged: &Mutex<Vec<(String, Instant)>>) {
     for n in 0.. {
         let url = format!("http://{thread}.example/{n}");
-        // Every third has the text of another one, of whatever thread.
+        // Every third page has the text of another one, of any thread.
         let seed = if n % 3 == 2 { n / 2 } else { thread * 1_000_000 + n };
         let page = json!({"url": url, "text": text(seed)});
         match ask(address, "POST", "/v1/pages", &page) {
@@ -129,7 +129,7 @@ fn load(address: &str, thread: u64, acknowledged: &Mutex<Vec<(String, Instant)>>
     }
 }
 
-/// Whoever follows events, wherever they are.
+/// Follows events on either service.
 #[derive(Default)]
 struct Follower {
     seen: Vec<Value>,
@@ -138,7 +138,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// The next events. `false` when the service is gone.
+    /// Reads the next events; `false` if the service is gone.
     fn next(&mut self, address: &str, wait: u64) -> bool {
         let epoch = self.epoch.as_ref().map(|epoch| format!("&epoch={epoch}")).unwrap_or_default();
         let path = format!("/v1/events?after={}&wait={wait}{epoch}", self.after);
@@ -192,7 +192,7 @@ fn round(number: u64, after: Duration) -> (usize, usize) {
     });
     let acknowledged = acknowledged.into_inner().unwrap();
 
-    // It answers, says how far behind it is, and takes no writes.
+    // The standby answers, reports its lag, and refuses writes.
     let stats = ask(&standby.address, "GET", "/v1/stats", &Value::Null).unwrap();
     let behind: f64 = stats.header("hapax-behind-seconds").unwrap().parse().unwrap();
     assert!((0.0..60.0).contains(&behind));
@@ -215,7 +215,7 @@ fn round(number: u64, after: Duration) -> (usize, usize) {
     assert_eq!(taken.status, 200, "{}", taken.body);
     assert_eq!(taken.header("hapax-behind-seconds"), None, "it follows nobody");
 
-    // Whoever followed the events of the primary goes on here.
+    // Whoever followed the events of the primary can continue here.
     let shown = follower.seen.len();
     while follower.seen.len() < all_events(&standby.address).len() {
         assert!(follower.next(&standby.address, 1));
@@ -223,7 +223,7 @@ fn round(number: u64, after: Duration) -> (usize, usize) {
     let all = all_events(&standby.address);
     assert_eq!(follower.seen, all, "round {number}: {shown} events were of the first primary");
 
-    // The old primary comes back, answers, and takes no writes until it is promoted.
+    // The old primary starts again, answers, and refuses writes until it is promoted.
     let old = Service::start(&folder, "primary", &[]);
     let refused = ask(&old.address, "POST", "/v1/pages", &page).unwrap();
     assert_eq!((refused.status, &refused.body["error"]["code"]), (409, &json!("not_primary")));
@@ -244,7 +244,7 @@ fn round(number: u64, after: Duration) -> (usize, usize) {
 }
 
 #[test]
-fn a_standby_takes_over_from_a_primary_that_is_killed_at_any_moment() {
+fn a_standby_takes_over_from_a_primary_that_is_killed_at_any_time() {
     let number = |name, otherwise: u64| -> u64 {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
     };
@@ -300,7 +300,7 @@ fn a_service_is_backed_up_while_it_runs_and_restored_by_name() {
         assert!(Instant::now() < until, "it never caught up");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // Text and all.
+    // Including texts.
     let pair = json!({"left": {"url": "http://a/1"}, "right": {"url": "http://a/2"}});
     let compared = ask(&standby.address, "POST", "/v1/compare", &pair).unwrap();
     assert_eq!(compared.status, 200, "{}", compared.body);

@@ -42,7 +42,7 @@ fn the_table_is_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn another_table_makes_another_recipe() {
+fn another_table_gives_another_recipe() {
     let folder = corpus();
     folder.output(&["train", "site", "--out", "a.hdf"]);
     folder.output(&["train", "site", "--width", "12", "--out", "b.hdf"]);
@@ -64,7 +64,7 @@ fn another_table_makes_another_recipe() {
 }
 
 #[test]
-fn pages_without_words_make_no_table() {
+fn pages_without_words_give_no_table() {
     let folder = Folder::new();
     let printed = folder.write("a.html", "").refusal(1, &["train", "a.html", "--out", "t.hdf"]);
     assert!(printed.contains("no page has features"), "{printed}");
@@ -72,7 +72,7 @@ fn pages_without_words_make_no_table() {
 }
 
 #[test]
-fn bad_pages_are_skipped_when_asked_and_not_counted() {
+fn bad_pages_are_skipped_on_request_and_not_counted() {
     let folder = Folder::new();
     folder.write("a.html", ARTICLE).write("b.html", b"\x89PNG\r\n\x1a\n\0\0\0\r");
     let arguments = ["train", "--skip-bad", "a.html", "b.html", "--out", "t.hdf"];

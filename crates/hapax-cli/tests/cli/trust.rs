@@ -1,12 +1,12 @@
-//! What hostile names, pages and neighbours on the machine cannot do.
+//! Protection against hostile names, pages, and other users of the machine.
 
 use crate::folder::{ARTICLE, Folder};
 use std::process::{Command, Stdio};
 
-/// The process keeps its number when the shell becomes the program.
+/// The process id stays the same when the shell executes the program.
 #[cfg(unix)]
 #[test]
-fn a_folder_of_somebody_else_in_the_temporary_place_is_left_alone() {
+fn a_folder_of_another_user_in_the_temporary_folder_is_not_touched() {
     let folder = Folder::new();
     folder.write("in/a.html", ARTICLE).write("in/b.html", ARTICLE);
     folder.write("pairs.tsv", "id1\tid2\tlabel\na.html\tb.html\tdup\n");
@@ -36,7 +36,7 @@ fn a_folder_of_somebody_else_in_the_temporary_place_is_left_alone() {
     }
 }
 
-/// Runs the program on a terminal of its own; `None` where no program makes one.
+/// Runs the program on a pseudo-terminal; `None` without a program that creates one.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(folder: &Folder, command: &str) -> Option<String> {
     let line = format!("'{}' {command}", env!("CARGO_BIN_EXE_hapax"));
@@ -51,12 +51,12 @@ fn on_a_terminal(folder: &Folder, command: &str) -> Option<String> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_name_cannot_steer_the_terminal_it_is_shown_on() {
+fn names_are_printed_without_control_characters() {
     let folder = Folder::new();
     let line = |name: &str| {
         format!("{}\n", serde_json::json!({"id": name, "text": "some words of a page"}))
     };
-    // Sets the window's title, clears the screen; the last is the same with one character.
+    // Set the window's title, clear the screen, the same with one character, and reverse text.
     let names = ["a\u{1b}]0;owned\u{7}", "b\u{1b}[2J", "c\u{9b}2J", "d\u{202e}txt.exe"];
     folder.write("pages.jsonl", names.map(line).concat());
     let Some(shown) = on_a_terminal(&folder, "fingerprint pages.jsonl --quiet") else { return };
@@ -69,7 +69,7 @@ fn a_name_cannot_steer_the_terminal_it_is_shown_on() {
 }
 
 #[test]
-fn an_error_cannot_steer_the_terminal_it_is_shown_on() {
+fn errors_are_printed_without_control_characters() {
     let folder = Folder::new();
     let recipe = "name = \"x\u{1b}]0;owned\u{7}\"\nnonsense = 1\n";
     folder.write("recipe.toml", recipe).write("a.html", ARTICLE);
@@ -78,7 +78,7 @@ fn an_error_cannot_steer_the_terminal_it_is_shown_on() {
 }
 
 #[test]
-fn every_page_that_is_written_forbids_itself_to_fetch_and_to_run_what_is_in_documents() {
+fn every_written_page_forbids_fetching_and_scripts_of_documents() {
     let folder = Folder::new();
     let hostile =
         ARTICLE.replace("crane", "</title><script>alert(1)</script><img src=x onerror=alert(1)>");

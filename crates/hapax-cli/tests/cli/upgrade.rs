@@ -1,16 +1,16 @@
-//! Files of former versions, kept in `tests/fixtures`: today's program reads them and says what
-//! was said then, or refuses them with the recipe they were made with where that recipe is gone.
+//! Files of former versions, stored in `tests/fixtures`: the current program reads them with the same answers, or
+//! refuses them with the name of their recipe if that no longer exists.
 //!
-//! A folder is one version: what that version's program wrote from `pages.jsonl`, and beside each
-//! question in [`QUESTIONS`] its answer. A fixture is made once, by the version it is named after,
-//! with `FIXTURE_VERSION=0.1 cargo test --release -p hapax-cli maker_of_files -- --ignored`, and never changed.
-//! The repository's own file has fixtures of its own in `hapax-store`.
+//! A folder is one version: the files that it wrote from `pages.jsonl`, and its answer to each query in
+//! [`QUESTIONS`]. A fixture is created once, by the version it is named after, with `FIXTURE_VERSION=0.1 cargo test
+//! --release -p hapax-cli maker_of_files -- --ignored`, and never changed. Fixtures of the repository's own file are
+//! in `hapax-store`.
 
 use crate::folder::Folder;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What makes every kind of file; run in the fixture's folder.
+/// Commands that write every kind of file; run in the fixture's folder.
 const MAKERS: &[&[&str]] = &[
     &["fingerprint", "pages.jsonl", "--json", "--out", "prints.jsonl"],
     &["fingerprint", "pages.jsonl", "--out", "prints.parquet"],
@@ -20,15 +20,15 @@ const MAKERS: &[&[&str]] = &[
     &["search", "build", "pages.jsonl", "--out", "index", "--quiet"],
 ];
 
-/// What is asked of them, and the file with the answer of then.
+/// Queries, and the files with the former answers.
 const QUESTIONS: &[(&str, &[&str])] = &[
     ("match.txt", &["near", "find", "prints.jsonl", "--index", "crawl.hpx", "--within", "3", "-q"]),
     ("pairs.txt", &["pairs", "prints.parquet", "--quiet"]),
     ("search.txt", &["search", "query", "--index", "index", "harbour", "crane", "--json"]),
 ];
 
-/// What needs the steps from page to fingerprint of then. They were not frozen before `web-2`, so it is refused
-/// with these words.
+/// Commands that need the former pipeline from page to fingerprint. It was not frozen before
+/// `web-2`, so they are refused with these words.
 const REFUSED: &[(&str, &[&str])] = &[
     (
         "train one with this recipe",
@@ -37,7 +37,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("web-1", &["dedup", "more.jsonl", "--against", "clean", "--out", "again", "-q"]),
 ];
 
-/// Indexes of version 0.1, which are converted, and the answers they gave.
+/// Indexes of version 0.1, which are converted, and their former answers.
 const CONVERTED: &[(&str, &str)] =
     &[("plain.seg", "near-plain.txt"), ("compressed.seg", "near-compressed.txt")];
 
@@ -56,8 +56,8 @@ fn copy(from: &Path, folder: &Folder, below: &str) {
     }
 }
 
-/// An answer without the members that JSON objects have gained since: clients pass them over.
-/// Everything that was said then, and every list, stays as it is.
+/// An answer without members that JSON objects have gained since, because clients ignore them.
+/// Former members and all lists are kept.
 fn without_new_members(says: &str, said: &str) -> String {
     fn only(says: &mut Value, said: &Value) {
         match (says, said) {
@@ -74,7 +74,7 @@ fn without_new_members(says: &str, said: &str) -> String {
     match (serde_json::from_str(says), serde_json::from_str(said)) {
         (Ok(mut now), Ok(then)) => {
             only(&mut now, &then);
-            // Equal values are written as they were then.
+            // Equal values are written in their former form.
             if now == then { said.to_owned() } else { format!("{now}\n") }
         }
         _ => says.to_owned(),
@@ -82,7 +82,7 @@ fn without_new_members(says: &str, said: &str) -> String {
 }
 
 #[test]
-fn files_of_every_former_version_are_read_and_say_what_they_said() {
+fn files_of_every_former_version_give_their_former_answers() {
     let mut versions = 0;
     for version in std::fs::read_dir(fixtures()).unwrap() {
         let version = version.unwrap().path();
@@ -136,7 +136,7 @@ fn maker_of_files() {
     }
 }
 
-/// Twelve pages, of which each third is nearly its neighbour.
+/// Four subjects with three pages each: two nearly equal ones and a different one.
 fn pages() -> String {
     let subjects = ["the harbour crane", "a tea house", "the night ferry", "an old clock"];
     let mut lines = String::new();

@@ -1,4 +1,4 @@
-//! Many pages, sent as lines of JSON some at a time.
+//! Sends many pages as lines of JSON, in several requests.
 
 use super::{Client, ClientError, ErrorAnswer, LONGEST_ANSWER};
 use crate::wire::Verdict;
@@ -8,7 +8,7 @@ use std::io::BufRead;
 /// A line of a batch's answer.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 pub struct LineAnswer {
-    /// The number of the line, from 1.
+    /// Number of the line, from 1.
     pub line: u64,
     /// The verdict, or the error.
     #[serde(flatten)]
@@ -22,7 +22,7 @@ pub enum LineOutcome {
     Done(Box<Verdict>),
 }
 
-/// Lines of one request. All of it is sent before the answer is read, so it must fit into what
+/// Limits of a request. It is sent completely before the answer is read, so it must fit into what
 /// the service reads ahead.
 const REQUEST_LINES: usize = 1000;
 const REQUEST_BYTES: usize = 2 << 20;
@@ -48,7 +48,7 @@ impl<R: BufRead> Batch<R> {
         let before = self.sent;
         while self.sent - before < REQUEST_LINES as u64 && body.len() < REQUEST_BYTES {
             let read = self.lines.read_until(b'\n', &mut body);
-            if read.map_err(|error| self.client.strange(error.to_string()))? == 0 {
+            if read.map_err(|error| self.client.unexpected(error.to_string()))? == 0 {
                 self.ended = true;
                 break;
             }
@@ -62,9 +62,9 @@ impl<R: BufRead> Batch<R> {
             client.call("POST", "/v1/pages/batch", Some(("application/x-ndjson", body)))?;
         let mut response = client.good(response)?;
         let read = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
-        let bytes = read.map_err(|error| client.strange(error.to_string()))?;
+        let bytes = read.map_err(|error| client.unexpected(error.to_string()))?;
         for line in serde_json::Deserializer::from_slice(&bytes).into_iter::<LineAnswer>() {
-            let mut answer = line.map_err(|error| client.strange(error.to_string()))?;
+            let mut answer = line.map_err(|error| client.unexpected(error.to_string()))?;
             answer.line += before;
             self.answers.push_back(answer);
         }

@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! A request and its answer.
 
 use super::{Client, ClientError, ErrorAnswer, LONGEST_ANSWER};
 use serde::Serialize;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use ureq::Body;
 use ureq::http::Response;
 
-/// Pages from this size on are sent when the service has agreed to read them, so that its refusal of one that is
-/// too large arrives before it closes the connection. A batch is answered while it is read.
+/// Pages of at least this size are sent with `Expect: 100-continue`, so that a refusal arrives
+/// before the service closes the connection. A batch is answered while it is read.
 const ASKED_BEFORE: usize = 1 << 20;
-/// A service that does not begin to answer for so long is taken for dead.
+/// A service that does not begin to answer for this long is considered dead.
 const LONGEST_PAUSE: Duration = Duration::from_secs(90);
 const JSON: &str = "application/json";
 
@@ -31,7 +31,7 @@ impl Client {
         path: &str,
         body: &B,
     ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(|error| self.strange(error.to_string()))?;
+        let body = serde_json::to_vec(body).map_err(|error| self.unexpected(error.to_string()))?;
         let response = self.call(method, path, Some((JSON, body)))?;
         self.read(response)
     }
@@ -51,7 +51,7 @@ impl Client {
             server: self.server.clone(),
             source: Box::new(source),
         };
-        let strange = |error: ureq::http::Error| self.strange(error.to_string());
+        let strange = |error: ureq::http::Error| self.unexpected(error.to_string());
         let Some((kind, body)) = body else {
             return self.agent.run(request.body(()).map_err(strange)?).map_err(unreachable);
         };
@@ -62,7 +62,7 @@ impl Client {
         self.agent.run(request.body(body).map_err(strange)?).map_err(unreachable)
     }
 
-    /// However long the answer takes, once it begins.
+    /// Waits for the answer however long it takes, once it has begun.
     pub(super) fn call_patiently(
         &self,
         method: &str,
@@ -73,8 +73,9 @@ impl Client {
         if let Some(token) = &self.token {
             request = request.header("authorization", token);
         }
-        // Without a length it would be sent in pieces, whose end may come after the answer.
-        let request = request.body(Vec::new()).map_err(|error| self.strange(error.to_string()))?;
+        // Without a length it would be chunked, and its end might arrive after the answer.
+        let request =
+            request.body(Vec::new()).map_err(|error| self.unexpected(error.to_string()))?;
         let request = self
             .agent
             .configure_request(request)
@@ -96,7 +97,7 @@ impl Client {
             Ok(Envelope { error: ErrorAnswer { code, message } }) => {
                 Err(ClientError::Refused { server: self.server.clone(), code, status, message })
             }
-            Err(_) => Err(self.strange(format!("status {status}"))),
+            Err(_) => Err(self.unexpected(format!("status {status}"))),
         }
     }
 
@@ -106,11 +107,11 @@ impl Client {
     ) -> Result<T, ClientError> {
         let mut response = self.good(response)?;
         let read = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
-        let bytes = read.map_err(|error| self.strange(error.to_string()))?;
-        serde_json::from_slice(&bytes).map_err(|error| self.strange(error.to_string()))
+        let bytes = read.map_err(|error| self.unexpected(error.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|error| self.unexpected(error.to_string()))
     }
 
-    pub(super) fn strange(&self, what: String) -> ClientError {
+    pub(super) fn unexpected(&self, what: String) -> ClientError {
         ClientError::Strange { server: self.server.clone(), what }
     }
 }

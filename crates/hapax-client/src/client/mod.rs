@@ -1,7 +1,7 @@
-//! The other side: asks a service the way a program asks a repository.
+//! A client for the service, with the operations of a repository.
 //!
-//! Blocking, one connection kept open for the next question. Errors of the service come back with
-//! the code, status and message of its table.
+//! Blocking; keeps one connection open for the next request. Errors of the service have the code, status and
+//! message of its table.
 
 mod batch;
 mod calls;
@@ -15,20 +15,20 @@ use std::time::Duration;
 
 pub use batch::{Batch, LineAnswer, LineOutcome};
 
-/// The environment variable in which programs look for their token.
+/// The environment variable for the token.
 pub const TOKEN_VARIABLE: &str = "HAPAX_TOKEN";
 
-/// The longest answer that is read at once; batches are read line by line.
+/// Maximum size of an answer in bytes; batches are read line by line.
 const LONGEST_ANSWER: u64 = 256 << 20;
 
-/// Why a question was not answered.
+/// A request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     #[error("the service at {server} answers {code} ({status}): {message}")]
     Refused {
         server: String,
-        /// From its table.
+        /// From the service's table of errors.
         code: String,
         status: u16,
         message: String,
@@ -40,10 +40,10 @@ pub enum ClientError {
     Strange { server: String, what: String },
 }
 
-/// An error as the service sends it.
+/// An error of the service.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 pub struct ErrorAnswer {
-    /// From the table.
+    /// From the service's table of errors.
     pub code: String,
     pub message: String,
 }
@@ -84,27 +84,26 @@ impl Client {
         self.send("POST", "/v1/pages", page)
     }
 
-    /// What would be said of a page.
+    /// The verdict that this page would get.
     pub fn check(&self, page: &PageInput) -> Result<Verdict, ClientError> {
         self.send("POST", "/v1/check", page)
     }
 
-    /// Records pages, given as lines of JSON, some at a time; the answers come in order.
+    /// Records pages, given as lines of JSON, in several requests; the answers come in order.
     ///
     /// The iterator ends after its first error.
     pub fn batch<R: BufRead>(&self, lines: R) -> Batch<R> {
         Batch::new(self.clone(), lines)
     }
 
-    /// What is known of a page and how it stands, in a market if one is named; `None` for an
-    /// unknown address.
+    /// The data and status of a page, in a market if one is given; `None` for an unknown address.
     pub fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, ClientError> {
         let path = page_path(url, &in_market('?', market));
         self.known_in(market, self.get(&path))
     }
 
-    /// The group of a page and how all its pages stand, read so many at once; `None` for an
-    /// unknown address.
+    /// The group of a page with the status of all its pages, read in requests of this many; `None`
+    /// for an unknown address.
     pub fn page_group(
         &self,
         url: &str,
@@ -128,7 +127,7 @@ impl Client {
         }
     }
 
-    /// Groups by number with at least `least` members, from where an answer left off.
+    /// Groups by number with at least `least` members, after a previous answer.
     pub fn groups_by_number(
         &self,
         after: Option<&str>,
@@ -141,13 +140,13 @@ impl Client {
         self.get(&format!("/v1/groups?sort=number&limit={limit}&least={least}{after}{market}"))
     }
 
-    /// What the service and its repository were set up with.
+    /// The settings of the service and its repository.
     pub fn settings(&self) -> Result<SettingsShown, ClientError> {
         self.get("/v1/settings")
     }
 
-    /// What the repository has more than a copy in this position, or everything, as of one commit. The service waits up
-    /// to so many seconds for something new; a `standby` says who it is.
+    /// What a copy at this position lacks, or everything, as of one commit. The service waits up to
+    /// `wait` seconds for something new; `standby` is the caller's name as a standby.
     pub fn increment(
         &self,
         after: Option<&str>,
@@ -161,7 +160,7 @@ impl Client {
         Ok(response.into_body().into_with_config().limit(u64::MAX).reader())
     }
 
-    /// The service takes writes from now on, and an epoch begins.
+    /// Makes the service the primary, and begins an epoch.
     pub fn promote(&self) -> Result<Promoted, ClientError> {
         let response = self.call("POST", "/v1/promote", Some(("application/json", Vec::new())))?;
         self.read(response)
@@ -176,12 +175,12 @@ impl Client {
         self.get("/v1/rules")
     }
 
-    /// Other rules: every group chooses its winner again.
+    /// Sets the rules; every group elects its winner again.
     pub fn set_rules(&self, rules: &str) -> Result<RulesShown, ClientError> {
         self.send("PUT", "/v1/rules", &RulesInput { rules: rules.to_owned() })
     }
 
-    /// Names a list of rules, or with `None` forgets the name, whether it is known or not.
+    /// Sets the rules of a market, or removes it (`None`), whether it exists or not.
     pub fn set_market(&self, name: &str, rules: Option<&str>) -> Result<(), ClientError> {
         let path = format!("/v1/markets/{}", encoded(name));
         match rules {
@@ -196,7 +195,7 @@ impl Client {
         }
     }
 
-    /// "Not found" is an answer about the page, unless it is the market that is not there.
+    /// "Not found" is about the page, unless the market does not exist.
     fn known_in<T>(
         &self,
         market: Option<&str>,
@@ -212,25 +211,25 @@ impl Client {
         }
     }
 
-    /// Forgets a page. Whether it was there.
+    /// Deletes a page; returns whether it was known.
     pub fn forget(&self, url: &str) -> Result<bool, ClientError> {
         let response = self.call("DELETE", &page_path(url, ""), None)?;
         Ok(known(self.read::<Changed>(response))?.is_some())
     }
 
-    /// Forgets pages, all in one commit or none. Which of them were not known.
+    /// Deletes pages, all in one commit or none; returns those that were not known.
     pub fn forget_many(&self, urls: &[String]) -> Result<Vec<String>, ClientError> {
         let body = serde_json::json!({ "urls": urls });
         Ok(self.send::<_, Forgotten>("POST", "/v1/forget", &body)?.unknown)
     }
 
-    /// Sets or clears a page's score. How the page stands then; `None` for an unknown address.
+    /// Sets or clears a page's score; returns its new status, or `None` for an unknown address.
     pub fn score(&self, url: &str, score: Option<f64>) -> Result<Option<Verdict>, ClientError> {
         let body = serde_json::json!({ "score": score });
         known(self.send("PUT", &page_path(url, "/score"), &body))
     }
 
-    /// A page was found to redirect.
+    /// Records that a page redirects.
     pub fn redirect(
         &self,
         url: &str,
@@ -241,30 +240,31 @@ impl Client {
         self.send("PUT", &page_path(url, "/redirect"), &body)
     }
 
-    /// Forgets pages last fetched before a time. How many.
+    /// Deletes pages last fetched before a time; returns their number.
     pub fn expire(&self, before: u64) -> Result<u64, ClientError> {
         let body = serde_json::json!({ "before": before });
         Ok(self.send::<_, Changed>("POST", "/v1/expire", &body)?.pages)
     }
 
-    /// Compares pages again that were compared under an older frame of their host. Returns how many.
+    /// Compares pages again that were compared under an older frame of their host; returns their
+    /// number.
     pub fn recheck(&self) -> Result<u64, ClientError> {
         Ok(self.send::<_, Changed>("POST", "/v1/recheck", &serde_json::json!({}))?.pages)
     }
 
-    /// The largest groups, from where an answer left off.
+    /// The largest groups, after a previous answer.
     pub fn groups(&self, after: Option<&str>, limit: usize) -> Result<Rows<Group>, ClientError> {
         let after = after.map(|after| format!("&after={}", encoded(after))).unwrap_or_default();
         self.get(&format!("/v1/groups?limit={limit}{after}"))
     }
 
-    /// Events after a number, waiting up to so many seconds for the next.
+    /// Events after a number; waits up to `wait` seconds for the next one.
     pub fn events(&self, after: u64, limit: usize, wait: u64) -> Result<Rows<Event>, ClientError> {
         self.get(&format!("/v1/events?after={after}&limit={limit}&wait={wait}"))
     }
 }
 
-/// "Not found" is an answer.
+/// Treats "not found" as an answer.
 fn known<T>(answer: Result<T, ClientError>) -> Result<Option<T>, ClientError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -281,7 +281,7 @@ fn page_path(url: &str, rest: &str) -> String {
     format!("/v1/pages/{}{rest}", encoded(url))
 }
 
-/// Percent-encoded, so that an address is one part of a path.
+/// Percent-encodes an address as one segment of a path.
 pub fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 3);
     for byte in text.bytes() {

@@ -1,7 +1,6 @@
-//! A repository in a folder of this machine.
+//! A repository in a folder on this machine.
 //!
-//! It is open, and nobody else's, as long as this value lives; events are read without opening all
-//! of it.
+//! It is open, exclusively, as long as this value exists; events are read without opening all of it.
 
 use super::{Description, Events, Pages, RepositoryError};
 use crate::local::{self, Done};
@@ -117,7 +116,7 @@ impl Pages for Folder {
     }
 }
 
-/// The events of a folder that is opened for every look, so that others can use it in between.
+/// The events of a folder that is opened for every read, so that others can use it in between.
 #[derive(Debug)]
 pub struct FolderEvents(pub PathBuf);
 

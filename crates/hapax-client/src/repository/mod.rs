@@ -1,7 +1,7 @@
-//! A repository wherever it is: [`Pages`] is everything that can be asked of one.
+//! A repository, local or remote: [`Pages`] has all operations.
 //!
-//! [`Folder`] answers from a folder of this machine, [`Service`] asks a service that keeps a repository open;
-//! who asks does not know the difference. Both answer in wire types.
+//! [`Folder`] uses a folder on this machine, [`Service`] a service that keeps a repository open; callers see no
+//! difference. Both answer in wire types.
 
 mod folder;
 mod service;
@@ -20,70 +20,71 @@ use hapax::group::{Rules, Scope};
 use hapax_store::StoreError;
 use serde::Serialize;
 
-/// Why a repository did not answer.
+/// An operation on a repository failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepositoryError {
-    /// The folder cannot be read or written.
+    /// The folder is unreadable or not writable.
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Service(#[from] ClientError),
-    /// The service failed while pages were sent together.
+    /// The service failed while several pages were being sent.
     #[error("{source}; {recorded} of the {sent} pages sent together are known to be recorded")]
     Interrupted { source: ClientError, recorded: usize, sent: usize },
-    /// The service does not take one of the pages that were sent together.
+    /// The service refused one of several pages.
     #[error("{url}: {} ({}); {recorded} of the {sent} pages sent together were recorded", .error.message, .error.code)]
     Page { url: String, error: ErrorAnswer, recorded: usize, sent: usize },
-    /// The service is of another version.
+    /// The service has another version.
     #[error(
         "the service, version {version}, answers in a way that this program does not know ({what}); \
          use a program and a service of the same version"
     )]
     Strange { version: String, what: &'static str },
-    /// A redirect or the like where a page belongs.
+    /// A redirect or similar where a page is expected.
     #[error("only a page can be checked")]
     NotAPage,
 }
 
-/// What a repository is, and how much is in it.
+/// What a repository is, and its size.
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
     #[serde(flatten)]
     pub settings: RepositorySettings,
     #[serde(flatten)]
     pub stats: StatsShown,
-    /// Where the index is from, for people.
+    /// Where the index came from, for display.
     #[serde(skip)]
     pub index_origin: &'static str,
 }
 
-/// What can be asked of a repository. Every method fails when the repository cannot be read or
-/// written; then nothing has happened, but where a method says so.
+/// The operations on a repository. Every method fails if the repository cannot be read or written;
+/// then nothing has changed, unless the method says otherwise.
 pub trait Pages {
-    /// Things that happened to pages, in this order; answered when they are durable. In a folder
-    /// all happen or none; so do pages that are forgotten together on a service, where of other
-    /// things the first may have happened when one fails.
+    /// Applies actions on pages, in this order; returns when they are durable. In a folder all are
+    /// applied or none; on a service, this holds for deleting pages, while of other actions the
+    /// first may have been applied when one fails.
     fn apply(&mut self, actions: Vec<Prepared>) -> Result<Vec<Done>, RepositoryError>;
 
-    /// What would be said of a page. Nothing changes.
+    /// The verdict that this page would get. Changes nothing.
     fn check(&self, page: Prepared) -> Result<Verdict, RepositoryError>;
 
-    /// What confirms matches; `None` for a service, which keeps it to itself and wants the texts.
+    /// The key that confirms matches; `None` for a service, which does not reveal it and needs the
+    /// texts instead.
     fn key(&self) -> Option<&Key>;
 
-    /// What is known of a page, and how it stands.
+    /// The data and status of a page; `None` if it is unknown.
     fn page(&self, url: &str, market: Option<&str>) -> Result<Option<PageDetail>, RepositoryError>;
 
-    /// The group of a page, and how all its pages stand, in order of their numbers.
+    /// The group of a page, with the status of all its pages, in order of their numbers.
     fn group(
         &self,
         url: &str,
         market: Option<&str>,
     ) -> Result<Option<GroupStatuses>, RepositoryError>;
 
-    /// The next groups behind a number that have at least `least` members, by number and at most so many; none
-    /// when there are no more.
+    /// The next groups after a number that have at least `least` members, by number, at most
+    /// `limit`; empty at the end.
     fn groups(
         &self,
         after: Option<u32>,
@@ -92,32 +93,34 @@ pub trait Pages {
         market: Option<&str>,
     ) -> Result<Vec<Group>, RepositoryError>;
 
-    /// Forgets pages last fetched before this time, seconds since 1970. How many.
+    /// Deletes pages last fetched before this time in seconds since 1970; returns their number.
     fn expire(&mut self, before: u64) -> Result<u64, RepositoryError>;
 
-    /// Compares pages again that were compared under an older frame of their host. Returns how many.
+    /// Compares pages again that were compared under an older frame of their host; returns their
+    /// number.
     fn recheck(&mut self) -> Result<u64, RepositoryError>;
 
-    /// Other rules for all groups.
+    /// Sets the rules of all groups.
     fn set_rules(&mut self, rules: Rules) -> Result<(), RepositoryError>;
 
-    /// Names a list of rules, or forgets the name.
+    /// Sets the rules of a market, or removes it (`None`).
     fn set_market(&mut self, name: &str, rules: Option<Rules>) -> Result<(), RepositoryError>;
 
-    /// The rules, and the markets with theirs.
+    /// The rules, and those of the markets.
     fn rules(&self) -> Result<RulesShown, RepositoryError>;
 
-    /// What made its fingerprints.
+    /// The recipe of its fingerprints.
     fn recipe(&self) -> Result<RecipeId, RepositoryError>;
 
-    /// Within what pages are compared.
+    /// Which pages may match each other.
     fn scope(&self) -> Result<Scope, RepositoryError>;
 
     fn describe(&self) -> Result<Description, RepositoryError>;
 }
 
-/// Where changes of a repository can be read.
+/// A source of a repository's events.
 pub trait Events {
-    /// The next changes behind a number, oldest first; `None` while the repository is in use.
+    /// The next events after a number, oldest first; `None` while the repository is in use by
+    /// another process.
     fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<Event>>, RepositoryError>;
 }

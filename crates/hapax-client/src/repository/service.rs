@@ -1,7 +1,7 @@
-//! A repository behind a service: the same questions, asked over HTTP.
+//! A repository behind a service.
 //!
-//! Texts are extracted here and fingerprinted there: the service alone has the key that confirms
-//! matches. A page gets the same verdict as in a folder.
+//! Texts are extracted here and fingerprinted by the service, which alone has the key that confirms matches. A
+//! page gets the same verdict as in a folder.
 
 use super::{Description, Events, Pages, RepositoryError};
 use crate::client::{Client, LineOutcome, TOKEN_VARIABLE};
@@ -15,7 +15,7 @@ use hapax::group::{Rules, Scope};
 use hapax_store::{Action, Observation};
 use std::time::Duration;
 
-/// The longest to wait for an answer. New rules for a large repository take a while.
+/// Maximum time to wait for an answer; new rules take a while in a large repository.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
@@ -25,24 +25,24 @@ pub struct Service {
 }
 
 impl Service {
-    /// Asks the service at an address what it is, with the token given or that of the environment.
+    /// Connects to the service at an address, with the given token or that of the environment.
     ///
     /// # Errors
     ///
-    /// There is none, or it does not let the caller read.
+    /// No service responds, or reading is not permitted.
     pub fn open(server: &str, token: Option<&str>) -> Result<Self, RepositoryError> {
         let client = Self::client(server, token);
         let settings = client.settings()?;
         Ok(Self { client, settings })
     }
 
-    /// For the service at an address, with the token given or that of the environment.
+    /// A client for the service at an address, with the given token or that of the environment.
     pub fn client(server: &str, token: Option<&str>) -> Client {
         let of_environment = std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty());
         Client::new(server, token.or(of_environment.as_deref()), LONGEST_WAIT)
     }
 
-    fn strange(&self, what: &'static str) -> RepositoryError {
+    fn unexpected(&self, what: &'static str) -> RepositoryError {
         RepositoryError::Strange { version: self.settings.version.clone(), what }
     }
 
@@ -51,7 +51,7 @@ impl Service {
         lines: &mut Vec<PageInput>,
         done: &mut Vec<Done>,
     ) -> Result<(), RepositoryError> {
-        // Alone, the page is also compared with what is beyond the bound.
+        // A single page also gets the nearest page beyond the bound.
         if let [alone] = &lines[..] {
             done.push(Done::Verdict(Box::new(self.client.observe(alone)?)));
             lines.clear();
@@ -59,7 +59,7 @@ impl Service {
         }
         let mut body = Vec::new();
         for line in lines.iter() {
-            // What is made of texts and numbers can be written.
+            // Serialization cannot fail.
             let _ = serde_json::to_writer(&mut body, line);
             body.push(b'\n');
         }
@@ -80,14 +80,14 @@ impl Service {
             return Err(RepositoryError::Page { url, error, recorded, sent });
         }
         if done.len() - before != lines.len() {
-            return Err(self.strange("fewer answers than lines"));
+            return Err(self.unexpected("fewer answers than lines"));
         }
         lines.clear();
         Ok(())
     }
 }
 
-/// A page as the service takes it, with its text if there is one.
+/// A page in the service's format, with its text if there is one.
 fn input(seen: &Observation, text: Option<String>, recipe: &RecipeId) -> PageInput {
     match text {
         Some(text) => PageInput::read(seen, text),
@@ -95,7 +95,7 @@ fn input(seen: &Observation, text: Option<String>, recipe: &RecipeId) -> PageInp
     }
 }
 
-/// The addresses, when all that happened is that pages are gone.
+/// The addresses, if all actions are deletions.
 fn all_forgotten(actions: &[Prepared]) -> Option<Vec<String>> {
     let url = |it: &Prepared| match &it.action {
         Action::Forget { url } => Some(url.clone()),
@@ -194,11 +194,11 @@ impl Pages for Service {
     }
 
     fn recipe(&self) -> Result<RecipeId, RepositoryError> {
-        self.settings.repository.recipe.id.parse().map_err(|_| self.strange("its recipe"))
+        self.settings.repository.recipe.id.parse().map_err(|_| self.unexpected("its recipe"))
     }
 
     fn scope(&self) -> Result<Scope, RepositoryError> {
-        self.settings.repository.scope.parse().map_err(|_| self.strange("its scope"))
+        self.settings.repository.scope.parse().map_err(|_| self.unexpected("its scope"))
     }
 
     fn describe(&self) -> Result<Description, RepositoryError> {

@@ -1,25 +1,25 @@
-//! How alike two texts are, and by which bits and shingles.
+//! The similarity of two texts, with their differing bits and shingles.
 
 use hapax::fingerprint::Comparison;
 use hapax::fingerprint::explain::DifferingBit;
 use serde::{Deserialize, Serialize};
 
-/// What `hapax compare --json` and `POST /v1/compare` say of two pages.
+/// The answer of `hapax compare --json` and `POST /v1/compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     pub same_text: bool,
-    /// None when a page has no words.
+    /// `None` if a page has no words.
     pub distance: Option<u32>,
     /// The sketches' estimate of the Jaccard similarity of the texts, 0 to 1.
     pub similarity: Option<f64>,
-    /// Of that estimate.
+    /// Of the estimate.
     pub standard_error: Option<f64>,
-    /// None when a text is not known.
+    /// `None` if a text is not known.
     pub exact: Option<Exact>,
     pub differing_bits: Vec<Bit>,
 }
 
-/// The exact shares, and the distinct shingles they are shares of.
+/// Exact similarities, and the numbers of distinct shingles behind them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exact {
     pub jaccard: f64,
@@ -28,11 +28,11 @@ pub struct Exact {
     pub shared: usize,
     pub only_left: usize,
     pub only_right: usize,
-    /// Words of a shingle.
+    /// Words per shingle.
     pub shingle: usize,
 }
 
-/// A differing bit; rank 1 is a page's weakest.
+/// A differing bit; rank 1 is a page's weakest bit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bit {
     pub bit: u8,
@@ -43,7 +43,7 @@ pub struct Bit {
 }
 
 impl Compared {
-    /// Of two texts, by shingles of so many words.
+    /// Compares two texts by shingles of this many words.
     pub fn new(c: &Comparison, shingle: usize) -> Self {
         let &Comparison { jaccard, containment, cosine, shared, only_left, only_right, .. } = c;
         let bit = |&DifferingBit { bit, left_sum, right_sum, left_rank, right_rank }| Bit {

@@ -1,4 +1,4 @@
-//! Groups, their members, and the changes of both.
+//! Groups, their members, and their changes.
 
 use super::Rows;
 use super::page::PageDetail;
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     pub id: u32,
-    /// The address of the copy that stays.
+    /// The address of the kept page.
     pub winner: String,
-    /// Pages that do not redirect.
+    /// Number of pages that do not redirect.
     pub members: u32,
-    /// Members that were compared with the winner and do not match it.
+    /// Number of members that were compared with the winner and do not match it.
     pub failing: u32,
-    /// No two members are farther apart than this.
+    /// Upper bound of the distance between two members.
     pub diameter: u8,
-    /// Was every member compared with the winner?
+    /// Whether every member was compared with the winner.
     pub verified: bool,
 }
 
@@ -47,36 +47,36 @@ impl From<GroupInfo> for Group {
 pub struct GroupDetail {
     #[serde(flatten)]
     pub group: Group,
-    /// In the order of their numbers.
+    /// In order of their numbers.
     #[serde(flatten)]
     pub pages: Rows<PageDetail>,
 }
 
-/// The group of a page: what it is, and some of its pages.
+/// The group of a page, and some of its pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupStatuses {
     #[serde(flatten)]
     pub group: Group,
-    /// How its pages stand, in order of their numbers.
+    /// The status of its pages, in order of their numbers.
     #[serde(flatten)]
     pub pages: Rows<Verdict>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// 1 for the first; no number is left out.
+    /// From 1, without gaps.
     pub sequence: u64,
     /// `joined`, `left`, `merged`, `split`, `winner`, `changed`, `gone`, `redirected` or `returned`.
     pub change: String,
-    /// When it was recorded, RFC 3339 in UTC; none for events of a version without times.
+    /// When it was recorded, RFC 3339 in UTC; null for events of versions without times.
     pub at: Option<String>,
-    /// The group it is about: of a merge, the one that ended; of a split, the one left.
+    /// The group concerned: for a merge, the one that ended; for a split, the one that was left.
     pub group: Option<u32>,
     /// Where the pages of a merged or split group are now.
     pub other_group: Option<u32>,
-    /// The page it is about, or the new winner.
+    /// The page concerned, or the new winner.
     pub url: Option<String>,
-    /// The page redirected to, or the former winner.
+    /// The target of the redirect, or the previous winner.
     pub other_url: Option<String>,
 }
 

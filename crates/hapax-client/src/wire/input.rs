@@ -1,4 +1,4 @@
-//! What a client sends of a page.
+//! A page as sent by a client.
 
 use crate::moment;
 use hapax::fingerprint::RecipeId;
@@ -11,61 +11,61 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields)]
 pub struct PageInput {
     pub url: String,
-    /// Its HTML, decoded.
+    /// Decoded HTML.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Its fingerprint, made elsewhere. The service cannot confirm what it matches then.
+    /// A fingerprint made elsewhere; the service cannot confirm its matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<ReadySignature>,
-    /// The address it redirects to.
+    /// The target of its redirect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect: Option<String>,
-    /// PageRank, clicks, anything of which more is better.
+    /// PageRank, clicks or another score; larger is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// When it was fetched; now, unless given. Also read as RFC 3339.
+    /// Fetch time; the current time by default. Also parsed from RFC 3339.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "moment::optional"
     )]
     pub fetched: Option<u64>,
-    /// The address it calls its own, absolute, if the HTML does not say.
+    /// Canonical URL, absolute, if the HTML does not have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<String>,
-    /// Its language, for repositories with that scope, if the HTML does not say.
+    /// Language, for repositories with that scope, if the HTML does not state one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// The value of the scope's field, for repositories with that scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// Its HTTP headers: `Link: rel=canonical` and `Content-Language` are looked at.
+    /// HTTP headers; `Link: rel=canonical` and `Content-Language` are used.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
 }
 
-/// What `hapax fingerprint --json` prints of a page; other fields of it are passed over.
+/// The output of `hapax fingerprint --json` for a page; other fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadySignature {
     /// `name:digest`.
     pub recipe: String,
-    /// Sixteen hexadecimal digits; none for a page without words.
+    /// Sixteen hexadecimal digits; null for a page without words.
     pub fingerprint: Option<String>,
-    /// 256 hexadecimal digits; none for a page without words.
+    /// 256 hexadecimal digits; null for a page without words.
     pub sketch: Option<String>,
     /// Thirty-two hexadecimal digits, equal exactly for equal texts.
     pub content: String,
     #[serde(default)]
     pub words: u32,
-    /// Too few features for likeness to mean much.
+    /// Whether the page has too few features for near matches.
     #[serde(default)]
     pub too_short: bool,
 }
 
 impl ReadySignature {
-    /// Of a page that was fingerprinted under this recipe.
+    /// For a page that was fingerprinted with this recipe.
     pub fn new(seen: &Observation, recipe: &RecipeId) -> Self {
         let comparable = seen.comparable.as_ref();
         Self {
@@ -80,7 +80,7 @@ impl ReadySignature {
 }
 
 impl PageInput {
-    /// A page that was fingerprinted under this recipe. The service's matches with it are not confirmed.
+    /// A page that was fingerprinted with this recipe. The service cannot confirm its matches.
     pub fn ready(seen: &Observation, recipe: &RecipeId) -> Self {
         let signature = Some(ReadySignature::new(seen, recipe));
         Self { signature, ..Self::about(seen) }
@@ -91,7 +91,7 @@ impl PageInput {
         Self { text: Some(text), ..Self::about(seen) }
     }
 
-    /// All but the content.
+    /// Everything except the content.
     fn about(seen: &Observation) -> Self {
         let some = |text: &String| (!text.is_empty()).then(|| text.clone());
         Self {

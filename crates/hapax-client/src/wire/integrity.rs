@@ -1,18 +1,18 @@
-//! Whether a repository is sound, and what a repair did.
+//! Results of checking and repairing a repository.
 
 use hapax_store::{Integrity, Repair};
 use serde::{Deserialize, Serialize};
 
-/// What a check of a whole repository found.
+/// The result of checking a whole repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// There is no problem.
+    /// Whether there is no problem.
     pub clean: bool,
     pub pages: u64,
     pub groups: u64,
     pub events: u64,
     pub problems: u64,
-    /// The first problems, in words.
+    /// Descriptions of the first problems.
     pub details: Vec<String>,
 }
 
@@ -25,15 +25,15 @@ impl From<&Integrity> for Checked {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
-    /// Something is lost and was not to be forgotten: nothing was changed.
+    /// Whether data is lost and may not be dropped; then nothing was changed.
     pub refused: bool,
     pub mended: u64,
-    /// The first that were mended, in words.
+    /// Descriptions of the first repairs.
     pub mended_details: Vec<String>,
     pub lost: u64,
-    /// The first that are lost, in words.
+    /// Descriptions of the first losses.
     pub lost_details: Vec<String>,
-    /// The check after the repair; none when it was refused.
+    /// The check after the repair; null if it was refused.
     pub check: Option<Checked>,
 }
 

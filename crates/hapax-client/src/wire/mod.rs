@@ -1,11 +1,10 @@
-//! The shapes of requests and answers: the one schema of every front end.
+//! The types of requests and answers: one schema for every front end.
 //!
-//! The service, its client, `hapax --json` and the Python package answer with these types; engine
-//! types are turned into them here and may change without the schema changing. In every answer a
-//! time is RFC 3339 in UTC, `similarity` the estimated Jaccard similarity of two texts (0 to 1),
-//! `distance` the differing bits of two fingerprints; fingerprints and hashes are hexadecimal.
-//!
-//! The components of `openapi.json` publish the schema.
+//! The service, its client, `hapax --json` and the Python package answer with these types; engine types are
+//! converted here and may change without changing the schema. In every answer a time is RFC 3339 in UTC,
+//! `similarity` the estimated Jaccard similarity of two texts (0 to 1), `distance` the number of differing bits
+//! of two fingerprints; fingerprints and hashes are hexadecimal. The components of `openapi.json` publish the
+//! schema.
 
 mod compared;
 mod group;
@@ -27,11 +26,11 @@ pub use verdict::{
     Alike, Because, MATCHES, Match, Nearest, VERDICTS, Verdict, tier_name, verdict_name,
 };
 
-/// Some rows, and where to go on.
+/// Some rows, and where to continue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rows<T> {
     pub rows: Vec<T>,
-    /// Give this as `after` for the next ones; none when there are no more.
+    /// Pass this as `after` to get the next rows; null at the end.
     pub next: Option<String>,
 }
 
@@ -47,21 +46,21 @@ pub struct Changed {
     pub pages: u64,
 }
 
-/// A repository that takes writes from now on.
+/// The result of promoting a repository to primary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Promoted {
     pub role: String,
-    /// The epoch that begins.
+    /// The new epoch.
     pub epoch: String,
     /// The last commit before it.
     pub commit: u64,
     /// The last event before it.
     pub event: u64,
-    /// The age of the oldest write that may be lost; `None` if it did not follow.
+    /// The age of the oldest write that may be lost; `None` if it was not a standby.
     pub behind_seconds: Option<f64>,
 }
 
-/// Which pages were forgotten.
+/// The result of deleting pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forgotten {
     pub pages: u64,

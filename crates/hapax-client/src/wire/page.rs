@@ -1,4 +1,4 @@
-//! What is known of a page.
+//! Data of a page.
 
 use super::verdict::Verdict;
 use crate::moment;
@@ -15,27 +15,27 @@ pub struct Page {
     pub group: Option<u32>,
     /// Sixteen hexadecimal digits.
     pub fingerprint: Option<String>,
-    /// Thirty-two hexadecimal digits, equal exactly for equal texts; none while no text is known.
+    /// Thirty-two hexadecimal digits, equal exactly for equal texts; null without a known text.
     pub content: Option<String>,
-    /// Too few features for likeness to mean much.
+    /// Whether the page has too few features for near matches.
     pub too_short: bool,
     pub words: u32,
     pub score: Option<f64>,
-    /// When it was fetched last.
+    /// When it was last fetched.
     #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
     pub fetched: Option<u64>,
-    /// When its content was last found changed.
+    /// When its content last changed.
     #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
     pub changed: Option<u64>,
-    /// When it was first seen with its present content, or with one that nearly matches it.
+    /// When it was first seen with its current content or one that nearly matches it.
     #[serde(serialize_with = "moment::shown_if_known", deserialize_with = "moment::optional")]
     pub first_seen: Option<u64>,
     pub canonical: Option<String>,
-    /// The address it redirects to.
+    /// The target of its redirect.
     pub redirects_to: Option<String>,
 }
 
-/// Where a page stands, in a word.
+/// The state of a page as a word.
 pub const fn state_name(place: &PageRecord) -> &'static str {
     match place {
         PageRecord::Content { .. } => "content",
@@ -47,7 +47,6 @@ pub const fn state_name(place: &PageRecord) -> &'static str {
 }
 
 impl Page {
-    /// Of what the repository knows.
     pub fn new(info: PageInfo, group: Option<u32>) -> Self {
         let comparable = info.comparable.as_ref();
         let blank = info.content.to_bytes() == [0; 16];
@@ -70,17 +69,16 @@ impl Page {
     }
 }
 
-/// A page, and how it stands in its group.
+/// A page, with its status in its group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageDetail {
     #[serde(flatten)]
     pub page: Page,
-    /// What is said of it now; without matches, as nothing was searched.
+    /// Its current verdict, without matches, because nothing was searched.
     pub status: Verdict,
 }
 
 impl PageDetail {
-    /// Of what the repository knows and decides.
     pub fn new(info: PageInfo, decision: &Decision) -> Self {
         let status = Verdict::known(info.url.clone(), decision);
         Self { page: Page::new(info, status.group), status }

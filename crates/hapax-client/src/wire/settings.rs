@@ -1,10 +1,10 @@
-//! What a repository and its service were set up with, and how much there is.
+//! The settings of a repository and its service, and statistics.
 
 use hapax_store::{Settings, Stats};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which copies stay: the rules of the repository, and of its markets by their names.
+/// The winner rules of the repository, and of its markets by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RulesShown {
     /// The repository's rules, most important first.
@@ -12,22 +12,22 @@ pub struct RulesShown {
     pub markets: BTreeMap<String, String>,
 }
 
-/// What a repository was set up with.
+/// The settings of a repository.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepositorySettings {
     pub recipe: RecipeNamed,
-    /// Bits in which fingerprints of near-duplicates may differ.
+    /// Maximum distance of near-duplicates in bits.
     pub within: u32,
-    /// How alike their texts must be.
+    /// Minimum similarity of near-duplicates.
     pub min_similarity: f64,
     /// The rules, most important first.
     pub rules: String,
     pub markets: BTreeMap<String, String>,
-    /// Within what pages are compared.
+    /// Which pages may match each other.
     pub scope: String,
-    /// What confirms near matches of pages that were sent without their texts.
+    /// How near matches of pages sent without their texts are confirmed.
     pub confirm: String,
-    /// Whether pages of one host are compared beyond its frame, too: `on` or `off`.
+    /// Whether own texts of pages of one host are compared, too: `on` or `off`.
     pub frames: String,
 }
 
@@ -47,14 +47,14 @@ impl From<Settings> for RepositorySettings {
     }
 }
 
-/// What a service and its repository were set up with: the part that programs ask for.
+/// The settings of a service and its repository, as far as programs need them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SettingsShown {
-    /// Of the service.
+    /// The version of the service.
     pub version: String,
     #[serde(flatten)]
     pub repository: RepositorySettings,
-    /// The most rows of one answer.
+    /// Maximum number of rows per answer.
     pub rows: usize,
 }
 
@@ -64,7 +64,7 @@ pub struct RecipeNamed {
     pub id: String,
 }
 
-/// How much there is: the part that programs ask for.
+/// Statistics of a repository, as far as programs need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "as in `hapax_store::Stats`")]
 pub struct StatsShown {

@@ -1,7 +1,7 @@
-//! What is said of a page: what it duplicates, how alike they are, and why.
+//! Verdicts on pages: what a page duplicates, how similar they are, and why.
 //!
-//! A decision of the store is put into words here and nowhere else. Here is the one list of names
-//! of verdicts and tiers, which metrics and tables use, too. What a decision rests on is not known.
+//! All front ends describe the store's decisions with this module. It has the only list of names of verdicts
+//! and tiers, which metrics and tables use, too. Does not decide anything.
 
 use hapax::group::live::{Kind, Likeness, Matching, PageId, Tier};
 use hapax_store::{Decision, Observation, Repository, Seen, StoreError};
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Alike {
-    /// Bits in which the fingerprints differ.
+    /// Distance of the fingerprints in bits.
     pub distance: u8,
     /// Estimated Jaccard similarity of the texts, 0 to 1.
     pub similarity: f32,
     pub exact: bool,
-    /// Is it a confirmed duplicate?
+    /// Whether it is a confirmed duplicate.
     pub matches: bool,
 }
 
@@ -29,7 +29,7 @@ impl From<&Likeness> for Alike {
     }
 }
 
-/// The rule that decided, and what it saw.
+/// The deciding rule and the values it compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Because {
     pub rule: String,
@@ -53,29 +53,32 @@ pub struct Match {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub url: String,
-    /// `exact`, `near`, `related`, `redirect`, `cycle`, `empty` or `awaited`. A page that is like
-    /// no other is `new`, `unchanged` or `changed` as `seen` says, and `unique` when looked up.
+    /// `exact`, `near`, `related`, `redirect`, `cycle`, `empty` or `awaited`. A page without a
+    /// match is `new`, `unchanged` or `changed`, according to `seen`, and `unique` if it was looked
+    /// up.
     pub verdict: String,
-    /// Was its address known? `first`, `unchanged` or `changed`; none for a page looked up.
+    /// Whether its address was known: `first`, `unchanged` or `changed`; null if the page was
+    /// looked up.
     pub seen: Option<String>,
-    /// Is it the copy that stays?
+    /// Whether it is the kept page of its group.
     pub is_winner: bool,
-    /// May the page be dropped, because the winner stands for it?
+    /// Whether the page may be removed, because the winner represents it.
     pub removable: bool,
-    /// Its group; none for a page that is not recorded and would found one.
+    /// Its group; null for a page that is not recorded and would form a new one.
     pub group: Option<u32>,
-    /// The address of the copy that stays; the page's own when it is the one.
+    /// The address of the kept page; its own if it is the kept one.
     pub winner: String,
-    /// How alike it is to the winner or, if it is the winner, to the member nearest to it.
+    /// Similarity to the winner or, for the winner, to the nearest member.
     pub alike: Option<Alike>,
-    /// The known page most like it, itself aside, whether it matches or not; none when nothing near
-    /// is known. Batches and pages looked up are not searched for: there it is a match, or none.
+    /// The known page most similar to it, other than itself, whether it matches or not; null if no
+    /// similar page is known. For pages in batches and pages looked up, it is a match or null,
+    /// because nothing is searched.
     pub nearest: Option<Nearest>,
-    /// What it says beyond the frame of its host; none where no frame is known.
+    /// Its own text, beyond the frame of its host; null without a frame.
     #[serde(default)]
     pub own: Option<OwnText>,
     pub reason: Option<Because>,
-    /// `none`, `winner` (tier 1: still like its group's winner) or `index` (tier 2: searched).
+    /// `none`, `winner` (tier 1: still matches its group's winner) or `index` (tier 2: searched).
     pub tier: String,
     /// The nearest pages found by the index, at most [`MATCHES`].
     pub matches: Vec<Match>,
@@ -83,13 +86,13 @@ pub struct Verdict {
     pub recorded: bool,
 }
 
-/// What a page says beyond the frame of its host.
+/// The own text of a page, beyond the frame of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnText {
-    /// Words without a digit, at most 65,535.
+    /// Number of words without a digit, at most 65,535.
     pub words: u16,
-    /// The shared part of the smaller own text, with that of the winner, 0 to 1; none for the winner and for a winner on
-    /// another host.
+    /// The shared part of the smaller own text with that of the winner, 0 to 1; null for the winner
+    /// and for a winner on another host.
     pub similarity: Option<f32>,
     /// The version of the frame under which the page was compared, from 1.
     pub frame: u16,
@@ -102,11 +105,11 @@ impl From<hapax_store::OwnShown> for OwnText {
     }
 }
 
-/// The known page most like another.
+/// The known page most similar to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Nearest {
     pub url: String,
-    /// Bits in which the fingerprints differ.
+    /// Distance of the fingerprints in bits.
     pub distance: u8,
     /// Estimated Jaccard similarity of the texts, 0 to 1.
     pub similarity: f32,
@@ -119,7 +122,7 @@ impl From<hapax_store::Nearest> for Nearest {
     }
 }
 
-/// The match most alike.
+/// The most similar match.
 fn nearest_of(matches: &[Match]) -> Option<Nearest> {
     let best = matches.iter().max_by(|a, b| {
         let order = a.alike.similarity.total_cmp(&b.alike.similarity);
@@ -129,10 +132,10 @@ fn nearest_of(matches: &[Match]) -> Option<Nearest> {
     Some(Nearest { url: best.url.clone(), distance, similarity })
 }
 
-/// The most matches that a verdict lists.
+/// Maximum number of matches in a verdict.
 pub const MATCHES: usize = 20;
 
-/// The verdicts of pages that are recorded or asked about, in the order in which they are listed.
+/// All verdicts of recorded or checked pages, in the order of lists.
 pub const VERDICTS: [&str; 10] = [
     "new",
     "unchanged",
@@ -173,12 +176,12 @@ pub const fn tier_name(tier: Tier) -> &'static str {
 }
 
 impl Verdict {
-    /// Of a page that is looked up.
+    /// The verdict on a page that was looked up.
     pub fn known(url: String, decision: &Decision) -> Self {
         Self::new(url, decision, Vec::new(), true)
     }
 
-    /// Of a decision of this repository.
+    /// The verdict for a decision of this repository.
     pub fn of(
         store: &Repository,
         url: String,
@@ -189,7 +192,7 @@ impl Verdict {
         let shown: Vec<PageId> = shown.map(|near| near.page).collect();
         let names = match (&shown[..], decision.verdict.winner) {
             ([], _) => Vec::new(),
-            // Mostly the winner is all that is found, and its address is there already.
+            // Usually the winner is the only match, and its address is known already.
             ([only], Some(winner)) if *only == winner && decision.winner_url.is_some() => {
                 vec![decision.winner_url.clone()]
             }
@@ -198,7 +201,7 @@ impl Verdict {
         Ok(Self::new(url, decision, names, recorded))
     }
 
-    /// Adds the known page most like this one, unless it is there. Compares with all pages.
+    /// Adds the known page most similar to this one, unless it has one. Compares with all pages.
     pub fn find_nearest(
         &mut self,
         store: &Repository,
@@ -210,7 +213,7 @@ impl Verdict {
         Ok(())
     }
 
-    /// Of a decision; `names` are the addresses of its first matches.
+    /// From a decision; `names` are the addresses of its first matches.
     pub fn new(
         url: String,
         decision: &Decision,

@@ -1,8 +1,7 @@
-//! Reading on a thread of its own, a little ahead of the search.
+//! Reads on its own thread, ahead of the search.
 //!
-//! Buffers go round: the reader fills what the searcher is done with, so that there are never more
-//! than a fixed number of pieces in memory, and reading, checking and unpacking take place while
-//! the last piece is searched. A searcher that wants no more drops this, and the thread ends.
+//! Buffers circulate: the reader fills those that the searcher has used, so memory is bounded by a fixed number
+//! of pieces, and reading, checking and unpacking overlap with the search. Dropping this value ends the thread.
 //!
 //! Source: Sood 2011, equations 6.15 and 6.20: the time of a batch is the longer of the two.
 
@@ -14,7 +13,7 @@ use std::thread::JoinHandle;
 use super::HpxError;
 use super::read::Stream;
 
-/// Pieces in memory beside the one that is searched.
+/// Number of pieces in memory besides the one being searched.
 const AHEAD: usize = 2;
 
 #[derive(Debug)]
@@ -30,7 +29,7 @@ impl ReadAhead {
         let (send, filled) = sync_channel(AHEAD - 1);
         let (empty, take) = sync_channel::<Vec<u64>>(AHEAD + 1);
         for _ in 0..AHEAD {
-            // There is room for all of them.
+            // The channel has capacity for all of them.
             let _ = empty.try_send(Vec::new());
         }
         let bytes = Arc::new(AtomicU64::new(0));
@@ -53,14 +52,14 @@ impl ReadAhead {
         Self { filled: Some(filled), empty: Some(empty), bytes, thread: Some(thread) }
     }
 
-    /// Replaces what is in `fingerprints` by the next piece; `false` when there is none.
+    /// Replaces the contents of `fingerprints` by the next piece; `false` at the end.
     pub fn next_piece(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, HpxError> {
         let next = self.filled.as_ref().and_then(|filled| filled.recv().ok());
         match next.transpose()? {
             Some(piece) => {
                 let used = std::mem::replace(fingerprints, piece);
                 if let Some(empty) = &self.empty {
-                    // A reader that has ended wants no buffer.
+                    // Fails if the reader has ended.
                     let _ = empty.try_send(used);
                 }
                 Ok(true)
@@ -72,7 +71,7 @@ impl ReadAhead {
         }
     }
 
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -80,7 +79,7 @@ impl ReadAhead {
 
 impl Drop for ReadAhead {
     fn drop(&mut self) {
-        // Both ends are closed first, so that the thread is waiting for nothing.
+        // Close both ends first, so that the thread does not wait.
         drop(self.filled.take());
         drop(self.empty.take());
         if let Some(thread) = self.thread.take() {

@@ -1,9 +1,9 @@
-//! Adds documents to an `.hpx` file, or makes one.
+//! Adds documents to an `.hpx` file, or creates one.
 //!
-//! New entries are sorted in memory and written behind the existing runs. Runs are merged while the last one is not
-//! larger than what is behind it, so an entry is written about `log2(n / b)` times while batches of `b` grow to
-//! `n`. The directory comes last, then, when all is on disk, the slot that names it. A file whose runs are all
-//! merged, or of which more is dead than alive, is written anew and renamed.
+//! New entries are sorted in memory and written after the existing runs. Runs are merged while the last one is
+//! not larger than the data after it, so an entry is written about `log2(n / b)` times while batches of `b`
+//! grow to `n`. The directory is written last and then, when everything is on disk, the slot that refers to it.
+//! A file whose runs are all merged, or with more dead than live bytes, is rewritten and renamed.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -14,25 +14,25 @@ use super::layout::{DATA, Directory, MOST_RECIPE, Slot, empty_head};
 use super::read::Hpx;
 use super::run::{Cursor, NamesWriter, RunWriter, merge, merge_names};
 
-/// Bytes of an entry while it waits.
+/// Bytes per waiting entry.
 const ENTRY: usize = 16;
 
-/// Memory for what waits, unless the caller says otherwise.
+/// Default memory for waiting entries.
 const MEMORY: usize = 256 << 20;
 
-/// Less than this is not worth writing a file anew for.
+/// Fewer dead bytes than this do not justify rewriting the file.
 const DEAD_IS_FINE: u64 = 1 << 20;
 
-/// Adds documents to a file; nothing is seen of it before [`finish`](Self::finish).
+/// Adds documents to a file; they become visible with [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct Appender {
     target: PathBuf,
-    /// The target, or a hidden file that will become it.
+    /// The target, or a hidden file that will replace it.
     writing: PathBuf,
-    /// Locked as long as this lives.
+    /// Locked as long as this value exists.
     locked: File,
     recipe: String,
-    /// The state before; where it ends.
+    /// The previous state, and where it ends.
     before: Directory,
     before_end: u64,
     directory: Directory,
@@ -47,22 +47,22 @@ pub struct Appender {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
     pub added: u64,
-    /// Documents there are now; also the id of the next.
+    /// Number of documents; also the next id.
     pub documents: u64,
-    /// Sorted runs there are now.
+    /// Number of sorted runs.
     pub runs: usize,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Entries that were written again because runs were merged.
+    /// Number of entries rewritten by merging runs.
     pub merged: u64,
 }
 
 impl Appender {
-    /// Opens a file to add to, or starts a new one. `recipe` may be empty if it is not known.
+    /// Opens or creates a file. `recipe` may be empty if it is unknown.
     ///
     /// # Errors
     ///
-    /// It is no such file or is damaged, is of another recipe, or somebody else is writing.
+    /// The file has another format or recipe, is damaged, or is being written by another process.
     pub fn open(target: impl AsRef<Path>, recipe: &str) -> Result<Self, HpxError> {
         let target = target.as_ref();
         if target.exists() { Self::existing(target, recipe) } else { Self::create(target, recipe) }
@@ -78,7 +78,7 @@ impl Appender {
             let (path, stored) = (target.display().to_string(), hpx.recipe);
             return Err(HpxError::Recipe { path, stored, given: recipe.to_owned() });
         }
-        // What a killed append left behind.
+        // Left behind by a killed append.
         locked.set_len(hpx.slot.end()).map_err(io)?;
         if let Some(slot) = hpx.repaired() {
             write_slot(target, &slot.encode(), slot.place(), &mut locked)?;
@@ -86,12 +86,12 @@ impl Appender {
         Ok(Self::new(target, target.to_owned(), locked, hpx.recipe, hpx.directory, hpx.slot.end()))
     }
 
-    /// Starts a new file, which takes the place of one that is there when it is finished. `recipe`
-    /// may be empty if it is not known.
+    /// Creates a new file, which replaces an existing one when it is finished. `recipe` may be
+    /// empty if it is unknown.
     ///
     /// # Errors
     ///
-    /// It cannot be written, or the recipe is too long.
+    /// The file cannot be written, or the recipe is too long.
     pub fn create(target: impl AsRef<Path>, recipe: &str) -> Result<Self, HpxError> {
         let target = target.as_ref();
         if target.metadata().is_ok_and(|there| !there.is_file()) {
@@ -131,24 +131,24 @@ impl Appender {
         }
     }
 
-    /// The id of the recipe that the file states; empty when it states none.
+    /// The id of the file's recipe; empty if it states none.
     pub fn recipe(&self) -> &str {
         &self.recipe
     }
 
-    /// Where it writes until it is finished; nothing of value is there when it was not.
+    /// Temporary files that may be deleted if the appender was not finished.
     pub fn temporaries(&self) -> Vec<PathBuf> {
         ["partial", "rewritten"].iter().filter_map(|it| hidden(&self.target, it).ok()).collect()
     }
 
-    /// Lets what waits take so many bytes.
+    /// Sets the memory for waiting entries in bytes.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1 << 10);
         self
     }
 
-    /// Adds a document and gives back its id.
+    /// Adds a document and returns its id.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl Appender {
         Ok(id)
     }
 
-    /// Writes what waits as a run.
+    /// Writes the waiting entries as a run.
     fn flush(&mut self) -> Result<(), HpxError> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -201,12 +201,12 @@ impl Appender {
         Ok(())
     }
 
-    /// Merges what is to be merged and makes all of it valid at once.
+    /// Merges runs as needed, and makes all changes visible at once.
     ///
     /// # Errors
     ///
-    /// The file cannot be written, or a run that was to be merged is damaged; the state before
-    /// then still holds.
+    /// The file cannot be written, or a run to be merged is damaged; the previous state stays
+    /// valid.
     pub fn finish(mut self) -> Result<Appended, HpxError> {
         self.flush()?;
         let added = self.directory.documents - self.before.documents;
@@ -258,7 +258,7 @@ impl Appender {
         Ok(merged)
     }
 
-    /// Anew, with one run and as few sections of names as there can be.
+    /// Rewrites the file with one run and as few sections of names as possible.
     fn rewrite(&mut self) -> Result<u64, HpxError> {
         let path = hidden(&self.target, "rewritten")?;
         let mut file = new_file(&path, &self.recipe)?;
@@ -307,7 +307,7 @@ impl Drop for Appender {
         if self.finished {
             return;
         }
-        // Whether or not this succeeds, nothing of it is valid.
+        // Nothing of it is valid, whether this succeeds or not.
         if self.writing == self.target {
             let _ = self.locked.set_len(self.before_end);
         } else {
@@ -316,7 +316,7 @@ impl Drop for Appender {
     }
 }
 
-/// The first run that is merged: runs as large as what is behind them are.
+/// The first run to merge: a run is merged if it is not larger than the data after it.
 fn merge_from(runs: &[super::layout::Run], before: usize) -> usize {
     let mut from = before;
     let mut behind: u64 = runs[before..].iter().map(|run| run.entries).sum();
@@ -327,7 +327,7 @@ fn merge_from(runs: &[super::layout::Run], before: usize) -> usize {
     from
 }
 
-/// The same for names, as long as no documents without names lie between them.
+/// The same for names, provided that no documents without names are in between.
 fn merge_names_from(directory: &Directory, before: usize) -> usize {
     let names = &directory.names;
     let mut from = names.len().saturating_sub(1);
@@ -344,7 +344,7 @@ fn merge_names_from(directory: &Directory, before: usize) -> usize {
     from
 }
 
-/// Writes the directory, then the slot; where the file ends.
+/// Writes the directory, then the slot; returns the end of the file.
 fn commit(path: &Path, directory: &Directory, at: u64, file: &mut File) -> Result<u64, HpxError> {
     let io = |error| HpxError::io("write", path, error);
     let bytes = directory.encode(at);
@@ -367,7 +367,7 @@ fn write_slot(path: &Path, bytes: &[u8], place: u64, file: &mut File) -> Result<
 
 fn new_file(path: &Path, recipe: &str) -> Result<File, HpxError> {
     let io = |error| HpxError::io("create", path, error);
-    // A link under the hidden name is none of ours, and is not followed.
+    // A link under the hidden name is not ours and must not be followed.
     if path.symlink_metadata().is_ok_and(|there| there.is_symlink()) {
         fs::remove_file(path).map_err(io)?;
     }
@@ -386,7 +386,7 @@ fn lock(file: &File, path: &Path) -> Result<(), HpxError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(HpxError::Locked { path: path.display().to_string() }),
-        // A file system without locks: one writer is then the user's promise.
+        // A file system without locks: the user must ensure a single writer.
         Err(TryLockError::Error(_)) => Ok(()),
     }
 }

@@ -1,59 +1,58 @@
-//! Packs blocks of fingerprints, ids and names into bytes, and unpacks them.
+//! Encodes and decodes blocks of fingerprints, ids and names.
 //!
 //! ```text
 //!   fingerprints   bytes u32 | entries u32 | first u64 | groups | checksum
-//!                  a group: width u8, then up to 128 gaps of so many bits
-//!   ids            numbers of a width that the directory gives | checksum
-//!   names          bytes u32 | count u32 | where each ends, u32 | text | checksum
+//!                  a group: width u8, then up to 128 gaps of this width
+//!   ids            numbers of the width in the directory | checksum
+//!   names          bytes u32 | count u32 | end of each, u32 | text | checksum
 //! ```
 //!
-//! A checksum is XXH3 of everything before it in the block, with the block's offset as the seed, so a misplaced
-//! block fails too; it also serves as the eight bytes that a reader may load beyond the last packed number. 128
-//! gaps share a width, so that one large gap does not widen many. Widths of 57 to 63 are written as 64, so that a
-//! number is always inside the eight bytes at its place.
+//! A checksum is XXH3 of everything before it in the block, seeded with the block's offset, so that misplaced
+//! blocks fail, too; it also provides the eight bytes that a reader may load beyond the last packed number. 128
+//! gaps share a width, so that one large gap does not widen many. Widths of 57 to 63 are written as 64, so that
+//! a number is always within the eight bytes at its place.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Entries of a block of fingerprints or ids; the last one of a run may have fewer.
+/// Entries per block of fingerprints or ids; the last block of a run may have fewer.
 pub(super) const ENTRIES: usize = 8192;
 
-/// Gaps that share a width.
+/// Number of gaps that share a width.
 const GROUP: usize = 128;
 
-/// Names of a block; the last one of a section may have fewer.
+/// Names per block; the last block of a section may have fewer.
 pub(super) const NAMES: usize = 256;
 
-/// The longest name, in bytes.
+/// Maximum length of a name in bytes.
 pub const LONGEST_NAME: usize = 1 << 16;
 
 /// Bytes before the payload.
 pub(super) const PREFIX: usize = 8;
 
-/// Bytes of a checksum.
 pub(super) const CHECKSUM: usize = 8;
 
-/// The most payload a block of fingerprints has.
+/// Maximum payload of a block of fingerprints.
 pub(super) const MOST_PAYLOAD: usize = 8 + (ENTRIES / GROUP) * (1 + GROUP * 8);
 
-/// The most payload a block of names has.
+/// Maximum payload of a block of names.
 pub(super) const MOST_NAMES_PAYLOAD: usize = NAMES * (4 + LONGEST_NAME);
 
-/// The widest an id may be.
+/// Maximum width of an id in bits.
 pub(super) const MOST_ID_BITS: u32 = 56;
 
-/// Appends the checksum of what was added to `bytes` from `start` on.
+/// Appends the checksum of `bytes` from `start` on.
 pub(super) fn seal(bytes: &mut Vec<u8>, start: usize, offset: u64) {
     let sum = xxh3_64_with_seed(&bytes[start..], offset);
     bytes.extend_from_slice(&sum.to_le_bytes());
 }
 
-/// What the checksum at the end stands for, if it is right.
+/// The bytes before the checksum, if it is correct.
 pub(super) fn unseal(bytes: &[u8], offset: u64) -> Option<&[u8]> {
     let (body, sum) = bytes.split_last_chunk::<CHECKSUM>()?;
     (xxh3_64_with_seed(body, offset) == u64::from_le_bytes(*sum)).then_some(body)
 }
 
-/// Length of the payload and count, as the first eight bytes of a block say.
+/// Length of the payload and number of entries, from the first eight bytes of a block.
 pub(super) fn prefix(bytes: &[u8; PREFIX]) -> (usize, usize) {
     let [a, b, c, d, e, f, g, h] = *bytes;
     (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]) as usize)
@@ -96,8 +95,8 @@ pub(super) fn pack_fingerprints(sorted: &[u64], offset: u64, bytes: &mut Vec<u8>
     end_block(bytes, start, offset);
 }
 
-/// Appends the fingerprints of a block, the whole of which is in `bytes`. `false` when it is not
-/// what a writer writes; its checksum is the caller's business.
+/// Appends the fingerprints of a complete block. `false` if the block is invalid; the caller checks
+/// the checksum.
 pub(super) fn unpack_fingerprints(bytes: &[u8], into: &mut Vec<u64>) -> bool {
     let Some((head, _)) = bytes.split_first_chunk::<PREFIX>() else { return false };
     let (payload, entries) = prefix(head);
@@ -130,7 +129,7 @@ pub(super) fn unpack_fingerprints(bytes: &[u8], into: &mut Vec<u64>) -> bool {
     at == end && !overflow
 }
 
-/// Bytes of a block of so many ids.
+/// Size of a block of `count` ids.
 pub(super) fn ids_length(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8) + CHECKSUM
 }
@@ -142,7 +141,7 @@ pub(super) fn pack_ids(ids: &[u64], width: u32, offset: u64, bytes: &mut Vec<u8>
     seal(bytes, start, offset);
 }
 
-/// Appends the ids of a block, the whole of which is in `bytes`.
+/// Appends the ids of a complete block.
 pub(super) fn unpack_ids(bytes: &[u8], width: u32, count: usize, into: &mut Vec<u64>) -> bool {
     if bytes.len() != ids_length(count, width) || width > MOST_ID_BITS {
         return false;
@@ -159,7 +158,7 @@ pub(super) fn pack_names(ends: &[u32], text: &[u8], offset: u64, bytes: &mut Vec
     end_block(bytes, start, offset);
 }
 
-/// Number `i` of the names in a block, the whole of which is in `bytes`.
+/// Name number `i` of a complete block.
 pub(super) fn name(bytes: &[u8], i: usize) -> Option<&[u8]> {
     let (payload, count) = prefix(bytes.first_chunk::<PREFIX>()?);
     let body = bytes.get(PREFIX..PREFIX + payload)?;
@@ -169,7 +168,7 @@ pub(super) fn name(bytes: &[u8], i: usize) -> Option<&[u8]> {
     text.get(start..end(i)?)
 }
 
-/// Numbers of `width` bits, back to back from the low end.
+/// Packs numbers of `width` bits, back to back from the low end.
 fn pack(numbers: impl Iterator<Item = u64>, width: u32, bytes: &mut Vec<u8>) {
     let (mut waiting, mut bits) = (0u128, 0);
     for number in numbers {
@@ -186,7 +185,7 @@ fn pack(numbers: impl Iterator<Item = u64>, width: u32, bytes: &mut Vec<u8>) {
     }
 }
 
-/// What [`pack`] packed; eight bytes follow the packed ones.
+/// Unpacks what [`pack`] packed; eight more bytes must follow.
 #[inline(always)]
 fn unpack(bytes: &[u8], width: u32, count: usize, mut each: impl FnMut(u64)) {
     let mask = u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0);
@@ -197,7 +196,7 @@ fn unpack(bytes: &[u8], width: u32, count: usize, mut each: impl FnMut(u64)) {
     }
 }
 
-/// The eight bytes at a place that is known to be inside.
+/// The eight bytes at an offset, which must be in bounds.
 #[inline(always)]
 pub(super) fn word_at(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].first_chunk::<8>().map_or(0, |word| u64::from_le_bytes(*word))
@@ -212,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fingerprints_come_back(
+        fn packed_fingerprints_are_read_back(
             mut sorted in vec(prop_oneof![any::<u64>(), 0u64..1000, Just(u64::MAX)], 1..700),
             offset: u64,
         ) {
@@ -229,7 +228,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_are_too_wild(bytes in vec(any::<u8>(), 0..400), count in 0usize..50, width in 0u32..70) {
+        fn any_bytes_unpack_without_panic(bytes in vec(any::<u8>(), 0..400), count in 0usize..50, width in 0u32..70) {
             let mut into = Vec::new();
             let _ = unpack_fingerprints(&bytes, &mut into);
             let _ = unpack_ids(&bytes, width, count, &mut into);
@@ -244,7 +243,7 @@ mod tests {
         }
 
         #[test]
-        fn ids_come_back(ids in vec(0u64..1 << 56, 0..300), spare in 0u32..20) {
+        fn packed_ids_are_read_back(ids in vec(0u64..1 << 56, 0..300), spare in 0u32..20) {
             let widest = ids.iter().fold(0, |all, id| all | id);
             let width = (u64::BITS - widest.leading_zeros() + spare).min(MOST_ID_BITS);
             let mut bytes = Vec::new();

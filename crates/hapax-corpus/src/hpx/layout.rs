@@ -1,54 +1,54 @@
-//! Header, slots and directory of an `.hpx` file, and which of its states is valid.
+//! The header, slots and directory of an `.hpx` file, and which of its states is valid.
 //!
 //! ```text
 //!      0  "hapaxHPX", version u32, bytes of an id u32, bytes of the recipe u32, zero u32
 //!     24  the recipe, zeros up to 504; checksum of 0 to 503
-//!    512  slot of odd states     sequence, where the directory is, its bytes, checksum
+//!    512  slot of odd states     sequence, offset and size of the directory, checksum
 //!   1024  slot of even states
 //!   2048  data
 //! ```
 //!
-//! A directory ends with its length, sequence, checksum and a magic number, so it can be found from the end of the
-//! file when a slot cannot be read: an unfinished or damaged slot loses nothing. Guarantees that a state is never
-//! taken for the last one when there may be a later one.
+//! A directory ends with its length, sequence, checksum and a magic number, so it can be found from the end of
+//! the file if a slot is unreadable: an unfinished or damaged slot loses nothing. Guarantees that an older
+//! state is never taken for the last one if there may be a newer one.
 
 use super::block::{CHECKSUM, ENTRIES};
 use super::block::{MOST_ID_BITS, ids_length, seal, unseal, word_at};
 
 pub(super) const MAGIC: &[u8; 8] = b"hapaxHPX";
 pub(super) const VERSION: u32 = 1;
-/// Where the data begins.
+/// Start of the data.
 pub(super) const DATA: u64 = 2048;
-/// The most bytes of a recipe.
+/// Maximum size of a recipe in bytes.
 pub(super) const MOST_RECIPE: usize = 480;
 const HEADER: usize = 512;
 const SLOTS: [usize; 2] = [512, 1024];
-/// Bytes of a slot.
+/// Size of a slot in bytes.
 pub(super) const SLOT: usize = 32;
 const ID_BYTES: u32 = 8;
 const BEGINS: &[u8; 8] = b"hpxINDEX";
 const ENDS: &[u8; 8] = b"hpxIDEND";
-/// Bytes of what ends a directory.
+/// Size of the end of a directory in bytes.
 pub(super) const TRAILER: usize = 32;
 const FIXED: usize = 40;
 const ENTRY: usize = 40;
-/// More runs or sections than this no writer makes.
+/// Maximum number of runs or sections; writers never make as many.
 const MOST_PARTS: usize = 1 << 16;
-/// The most bytes of a directory.
+/// Maximum size of a directory in bytes.
 pub(super) const MOST_DIRECTORY: u64 = (FIXED + 2 * MOST_PARTS * ENTRY + TRAILER) as u64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) entries: u64,
     pub(super) id_bits: u32,
-    /// Where the blocks of ids begin; their lengths follow from the count.
+    /// Start of the blocks of ids; their lengths follow from the count.
     pub(super) ids_at: u64,
     pub(super) fingerprints_at: u64,
     pub(super) fingerprints_bytes: u64,
 }
 
 impl Run {
-    /// Bytes of all blocks of ids.
+    /// Total size of all blocks of ids in bytes.
     pub(super) fn ids_bytes(&self) -> Option<u64> {
         let whole = self.entries / ENTRIES as u64;
         let rest = (self.entries % ENTRIES as u64) as usize;
@@ -56,36 +56,36 @@ impl Run {
         whole.checked_mul(ids_length(ENTRIES, self.id_bits) as u64)?.checked_add(last)
     }
 
-    /// Bytes of the file that it takes.
+    /// Size in the file in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.ids_bytes().unwrap_or(0) + self.fingerprints_bytes
     }
 }
 
-/// The names of documents one after the other.
+/// The names of consecutive documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Names {
     pub(super) first_id: u64,
     pub(super) count: u64,
     pub(super) at: u64,
-    /// Of the blocks and the list of their places behind them.
+    /// Size of the blocks and of the list of their places after them.
     pub(super) bytes: u64,
-    /// Where that list is.
+    /// Start of this list.
     pub(super) places_at: u64,
 }
 
-/// Everything there is in one state of the file.
+/// Everything in one state of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Directory {
     pub(super) sequence: u64,
-    /// Documents, which is the next id too.
+    /// Number of documents, and the next id.
     pub(super) documents: u64,
     pub(super) runs: Vec<Run>,
     pub(super) names: Vec<Names>,
 }
 
 impl Directory {
-    /// Bytes that are in use.
+    /// Number of bytes in use.
     pub(super) fn live_bytes(&self) -> u64 {
         self.runs.iter().map(Run::bytes).sum::<u64>()
             + self.names.iter().map(|names| names.bytes).sum::<u64>()
@@ -116,7 +116,7 @@ impl Directory {
         bytes
     }
 
-    /// Everything is checked: what comes back can be read without looking again.
+    /// Checks everything, so that the result needs no further checks.
     pub(super) fn decode(bytes: &[u8], offset: u64) -> Result<Self, &'static str> {
         let sealed = bytes.strip_suffix(ENDS).and_then(|bytes| unseal(bytes, offset));
         let body = sealed.ok_or("the directory fails its checksum")?;
@@ -191,12 +191,12 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Where its state ends.
+    /// End of its state.
     pub(super) fn end(&self) -> u64 {
         self.at.saturating_add(self.bytes)
     }
 
-    /// Which place it is written to.
+    /// The slot it is written to.
     pub(super) fn place(&self) -> u64 {
         SLOTS[usize::from(self.sequence.is_multiple_of(2))] as u64
     }
@@ -229,25 +229,25 @@ pub(super) fn empty_head(recipe: &str) -> Vec<u8> {
     bytes
 }
 
-/// What the first bytes say.
+/// The contents of the first bytes.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) recipe: String,
     pub(super) state: SlotState,
 }
 
-/// Which state of the file holds.
+/// The valid state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SlotState {
-    /// The one this slot names.
+    /// The state of this slot.
     Known(Slot),
-    /// One slot is unreadable. The state of the other holds if the file ends with it, the next one if
-    /// the file ends with that; otherwise it is unknown.
+    /// One slot is unreadable. The state of the other is valid if the file ends with it; the next
+    /// state if the file ends with that; otherwise it is unknown.
     After { other: Slot, unreadable_at: u64 },
 }
 
-/// Reads the first [`DATA`] bytes, whose magic and version the caller has looked at. An error is the
-/// place and what is wrong there.
+/// Parses the first [`DATA`] bytes, whose magic and version the caller has checked. An error is the
+/// offset and what is wrong there.
 pub(super) fn head(bytes: &[u8; DATA as usize]) -> Result<Head, (u64, &'static str)> {
     let header = unseal(&bytes[..HEADER], 0).ok_or((0, "the header fails its checksum"))?;
     let number = |at: usize| word_at(header, at) as u32;
@@ -265,7 +265,7 @@ pub(super) fn head(bytes: &[u8; DATA as usize]) -> Result<Head, (u64, &'static s
     let [odd, even] = [0, 1].map(|i| Slot::decode(raw[i], SLOTS[i]));
     let state = match (odd, even) {
         (Some(a), Some(b)) => SlotState::Known(if a.sequence > b.sequence { a } else { b }),
-        // The first state has no slot beside it.
+        // The first state has only one slot.
         (Some(slot), None) if slot.sequence == 1 && raw[1].iter().all(|&byte| byte == 0) => {
             SlotState::Known(slot)
         }

@@ -1,8 +1,8 @@
-//! From positions to ids, and from ids to names.
+//! Looks up ids by position, and names by id.
 //!
-//! Each kind keeps the last block it read: asked in ascending order, every block is read once. The
-//! list that says where a section's blocks of names are is checked when the section is first used: a
-//! block fits its checksum wherever it lies, so a list that names another block would give its names.
+//! Keeps the last block of each kind, so lookups in ascending order read every block once. The list of places
+//! of a section's name blocks is checked when the section is first used: a block is valid wherever it is, so a
+//! wrong list would return other documents' names.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -25,16 +25,16 @@ pub struct Lookup {
     path: PathBuf,
     directory: Directory,
     ids: Vec<u64>,
-    /// Run and block that `ids` is of.
+    /// The run and block in `ids`.
     ids_of: Option<(usize, u64)>,
-    /// A block of names, and the first id of it.
+    /// A block of names, and its first id.
     names: Vec<u8>,
     names_of: Option<u64>,
-    /// Where the lists of places begin that are known to be right.
+    /// Starts of the lists of places that were checked.
     checked: BTreeSet<u64>,
 }
 
-/// Bytes of a list of places that are read at a time.
+/// Bytes of a list of places to read at a time.
 const LIST_PIECE: u64 = 64 << 10;
 
 impl Lookup {
@@ -48,7 +48,7 @@ impl Lookup {
     ///
     /// # Errors
     ///
-    /// Its block cannot be read or is damaged. A position beyond the last is damage, too.
+    /// Its block is unreadable or damaged, or the position is beyond the last.
     pub fn id(&mut self, position: u64) -> Result<u64, HpxError> {
         let mut place = position;
         for number in 0..self.directory.runs.len() {
@@ -88,11 +88,11 @@ impl Lookup {
         Ok(())
     }
 
-    /// What a document is called, if it has a name.
+    /// The name of a document, if it has one.
     ///
     /// # Errors
     ///
-    /// Its block cannot be read or is damaged.
+    /// Its block is unreadable or damaged.
     pub fn name(&mut self, id: u64) -> Result<Option<&[u8]>, HpxError> {
         let after = self.directory.names.partition_point(|names| names.first_id <= id);
         let Some(&section) = after.checked_sub(1).and_then(|i| self.directory.names.get(i)) else {
@@ -111,7 +111,7 @@ impl Lookup {
         }
     }
 
-    /// Reads the block unless it is the last one read; where it is.
+    /// Reads the block unless it was read last; returns its place.
     fn load_names(&mut self, section: &Names, block: u64) -> Result<u64, HpxError> {
         let first = section.first_id + block * NAMES as u64;
         if self.names_of == Some(first) {
@@ -145,7 +145,7 @@ impl Lookup {
         Ok(at)
     }
 
-    /// Compares a section's list of places with its checksum, once.
+    /// Checks a section's list of places against its checksum, once.
     fn check_places(&mut self, section: &Names) -> Result<(), HpxError> {
         let start = section.places_at;
         if self.checked.contains(&start) {

@@ -1,15 +1,15 @@
-//! Keeps fingerprints of a collection in one file, `.hpx`: sorted runs that are read sequentially.
-//! `docs/reference/hpx.md` gives every byte.
+//! Stores the fingerprints of a collection in one file, `.hpx`, as sorted runs for sequential reading.
+//! `docs/reference/hpx.md` specifies every byte.
 //!
 //! ```text
 //!   header, two slots | ids, fingerprints of a run | names | ... | directory | another run ...
 //! ```
 //!
-//! A *run* is sorted by fingerprint; fingerprints and ids are stored apart, because a search streams the former and
-//! looks up the latter for matches. An append writes behind the existing data and then one slot, so a killed append
-//! changes nothing. Runs of similar size are merged: `n` entries added in batches of `b` make about `log2(n / b)`
-//! runs. Guarantees that any bytes give a collection or an error with file and place, in memory bounded by block
-//! sizes; all reads are checked. Does not search.
+//! A *run* is sorted by fingerprint; fingerprints and ids are stored separately, because a search streams the
+//! former and looks up the latter for matches only. An append writes after the existing data and then one slot,
+//! so a killed append changes nothing. Runs of similar size are merged: `n` entries added in batches of `b`
+//! make about `log2(n / b)` runs. Guarantees that any bytes give a collection or an error with file and place,
+//! in memory bounded by block sizes; every read is checked. Does not search.
 
 mod ahead;
 mod append;
@@ -30,22 +30,16 @@ pub use block::LONGEST_NAME;
 pub use lookup::Lookup;
 pub use read::{Hpx, Stream};
 
-/// Why a file of fingerprints could not be read or written.
+/// Reading or writing a file of fingerprints failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HpxError {
-    /// The operating system said no.
     #[error("cannot {action} {path}")]
-    Io {
-        action: &'static str,
-        path: String,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// It begins with something else.
+    Io { action: &'static str, path: String, source: io::Error },
+    /// The file has another format.
     #[error("{path} is no .hpx file: it does not begin with hapaxHPX")]
     Foreign { path: String },
-    /// A folder, pipe or device, which cannot be replaced when a file is complete.
+    /// A folder, pipe or device, which cannot be replaced by a finished file.
     #[error(
         "cannot write {path}: a .hpx file takes its place when it is complete, and this is not a file"
     )]
@@ -59,17 +53,17 @@ pub enum HpxError {
     #[error("{path}, byte {offset}: {what}; take a copy of the file, or make it again")]
     Damaged {
         path: String,
-        /// Where the damaged part begins.
+        /// Offset of the damaged part.
         offset: u64,
         what: &'static str,
     },
-    /// Fingerprints of different recipes are not comparable.
+    /// The fingerprints were made by another recipe.
     #[error("{path} holds fingerprints of recipe {stored}, not of {given}")]
     Recipe { path: String, stored: String, given: String },
     /// Another process is appending.
     #[error("{path} is being written by another process; try again when it is done")]
     Locked { path: String },
-    /// A name or a recipe is longer than the format has room for.
+    /// A name or recipe exceeds the format's limit.
     #[error("{what} of {given} bytes is longer than {most}, the longest a .hpx file holds")]
     TooLong { what: &'static str, given: usize, most: usize },
 }

@@ -1,7 +1,7 @@
-//! Opening a file and streaming its fingerprints.
+//! Opens a file and streams its fingerprints.
 //!
-//! A stream gives the fingerprints of run after run, a *piece* at a time; a piece never reaches over
-//! the end of a run, so each is sorted. Positions count through all of them.
+//! A stream returns the fingerprints run by run, a *piece* at a time; a piece never crosses the end of a run,
+//! so each piece is sorted. Positions are counted over all runs.
 
 use std::fs::File;
 use std::io;
@@ -16,10 +16,10 @@ use super::layout::{
 use super::lookup::Lookup;
 use crate::origin::open_file;
 
-/// Bytes asked of the system at a time.
+/// Bytes per read of the operating system.
 const READ_AT_ONCE: usize = 1 << 20;
 
-/// An open file, in the state it had when it was opened.
+/// An open file, in its state at the time of opening.
 #[derive(Debug)]
 pub struct Hpx {
     file: Arc<File>,
@@ -35,15 +35,15 @@ impl Hpx {
     ///
     /// # Errors
     ///
-    /// It is no such file, is newer, cut or damaged.
+    /// The file has another format, is too new, truncated or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, HpxError> {
         let path = path.as_ref();
         let file = open_file(path).map_err(|error| HpxError::io("open", path, error))?;
         Self::of(&file, path)
     }
 
-    /// Of an open file, whose handle is doubled: what was opened is what is read, even if another
-    /// file has taken its name meanwhile.
+    /// From an open file, whose handle is duplicated: reads the same file even if another one
+    /// replaced it under its name.
     pub(super) fn of(file: &File, path: &Path) -> Result<Self, HpxError> {
         let io = |error| HpxError::io("read", path, error);
         let length = file.metadata().map_err(io)?.len();
@@ -93,12 +93,12 @@ impl Hpx {
         Ok(Self { file, path: path.to_owned(), recipe, directory, slot, unreadable })
     }
 
-    /// The id of the recipe that made the fingerprints; empty when none was stated.
+    /// The id of the recipe; empty if none was stated.
     pub fn recipe(&self) -> &str {
         &self.recipe
     }
 
-    /// How many documents there are.
+    /// Number of documents.
     pub fn len(&self) -> u64 {
         self.directory.documents
     }
@@ -107,22 +107,22 @@ impl Hpx {
         self.len() == 0
     }
 
-    /// How many sorted runs there are.
+    /// Number of sorted runs.
     pub fn runs(&self) -> usize {
         self.directory.runs.len()
     }
 
-    /// Bytes of the blocks of fingerprints: what a whole stream reads.
+    /// Size of the blocks of fingerprints in bytes: what a whole stream reads.
     pub fn fingerprint_bytes(&self) -> u64 {
         self.directory.runs.iter().map(|run| run.fingerprints_bytes).sum()
     }
 
-    /// Bytes of the file that are in use.
+    /// Bytes of the file in use.
     pub fn live_bytes(&self) -> u64 {
         DATA + self.directory.live_bytes() + self.slot.bytes
     }
 
-    /// Streams the fingerprints in pieces of at most about `piece`.
+    /// Streams the fingerprints in pieces of about `piece` at most.
     pub fn stream(&self, piece: usize) -> Stream {
         let file = Arc::clone(&self.file);
         Stream {
@@ -134,15 +134,15 @@ impl Hpx {
         }
     }
 
-    /// Ids and fingerprints of all documents, in the order of the stream.
+    /// Ids and fingerprints of all documents, in stream order.
     ///
     /// # Errors
     ///
-    /// A block cannot be read or is damaged.
+    /// A block is unreadable or damaged.
     pub fn entries(&self) -> Result<Vec<(u64, u64)>, HpxError> {
         let mut lookup = self.lookup();
         let mut stream = self.stream(1 << 16);
-        // No more than the file has room for, whatever it claims.
+        // At most what the file can hold, whatever it claims.
         let room = usize::try_from(self.len().min(self.live_bytes())).unwrap_or(0);
         let mut entries = Vec::with_capacity(room);
         let mut piece = Vec::new();
@@ -154,13 +154,12 @@ impl Hpx {
         Ok(entries)
     }
 
-    /// Finds ids and names.
     pub fn lookup(&self) -> Lookup {
         Lookup::new(Arc::clone(&self.file), self.path.clone(), self.directory.clone())
     }
 
-    /// What to write in place of an unreadable slot: the state itself, or, where the earlier one's
-    /// slot is lost, one that nobody will take for the last.
+    /// What to write to an unreadable slot: the state itself or, if the slot of the earlier state
+    /// is lost, one that cannot be taken for the last.
     pub(super) fn repaired(&self) -> Option<Slot> {
         let lost = self.unreadable?;
         let earlier = Slot { sequence: self.slot.sequence - 1, ..self.slot };
@@ -168,7 +167,7 @@ impl Hpx {
     }
 }
 
-/// The directory that the file ends with, if it ends with one.
+/// The directory at the end of the file, if there is one.
 fn last_of(file: &File, path: &Path, length: u64) -> Result<Option<Slot>, HpxError> {
     let Some(start) = length.checked_sub(TRAILER as u64).filter(|&start| start >= DATA) else {
         return Ok(None);
@@ -185,7 +184,7 @@ fn last_of(file: &File, path: &Path, length: u64) -> Result<Option<Slot>, HpxErr
     Ok(found.then_some(Slot { sequence, at, bytes }))
 }
 
-/// Fills `bytes` with what stands at `offset`.
+/// Fills `bytes` from `offset` on.
 pub(super) fn read_at(
     file: &File,
     path: &Path,
@@ -220,16 +219,16 @@ fn exactly_at(file: &File, mut offset: u64, mut bytes: &mut [u8]) -> io::Result<
     Ok(())
 }
 
-/// Reads neighbouring blocks of fingerprints.
+/// Reads consecutive blocks of fingerprints.
 #[derive(Debug)]
 pub(super) struct BlockReader {
     file: Arc<File>,
     path: PathBuf,
     buffer: Vec<u8>,
-    /// What of the buffer is read and not used yet.
+    /// Range of the buffer that was read but not used yet.
     start: usize,
     end: usize,
-    /// Where `start` is in the file, and where the blocks end.
+    /// The file offset of `start`, and the end of the blocks.
     offset: u64,
     limit: u64,
     pub(super) bytes_read: u64,
@@ -242,13 +241,13 @@ impl BlockReader {
         Self { file, path, buffer, start: 0, end: 0, offset: 0, limit: 0, bytes_read: 0 }
     }
 
-    /// Goes on with the blocks of a run.
+    /// Continues with the blocks of a run.
     pub(super) fn begin(&mut self, run: &Run) {
         (self.start, self.end, self.offset) = (0, 0, run.fingerprints_at);
         self.limit = run.fingerprints_at + run.fingerprints_bytes;
     }
 
-    /// Appends the next block of what must be `expected` fingerprints.
+    /// Appends the next block, which must have `expected` fingerprints.
     pub(super) fn block(&mut self, expected: usize, into: &mut Vec<u64>) -> Result<(), HpxError> {
         let damaged = |path: &Path, offset, what| Err(HpxError::damaged(path, offset, what));
         self.need(PREFIX)?;
@@ -276,12 +275,12 @@ impl BlockReader {
         Ok(())
     }
 
-    /// Has every byte been used?
+    /// Whether every byte has been used.
     pub(super) fn is_at_end(&self) -> bool {
         self.offset == self.limit
     }
 
-    /// Reads until so many bytes are there, or there are no more.
+    /// Reads until `length` bytes are buffered, or until the end.
     fn need(&mut self, length: usize) -> Result<(), HpxError> {
         if self.end - self.start >= length {
             return Ok(());
@@ -297,23 +296,23 @@ impl BlockReader {
     }
 }
 
-/// The fingerprints of a file, piece by piece.
+/// Streams the fingerprints of a file, piece by piece.
 #[derive(Debug)]
 pub struct Stream {
     reader: BlockReader,
     runs: std::vec::IntoIter<Run>,
-    /// Entries of the run not read yet.
+    /// Unread entries of the run.
     left: u64,
     last: u64,
     piece: usize,
 }
 
 impl Stream {
-    /// Replaces what is in `fingerprints` by the next piece; `false` when there is none.
+    /// Replaces the contents of `fingerprints` by the next piece; `false` at the end.
     ///
     /// # Errors
     ///
-    /// A block cannot be read or is damaged.
+    /// A block is unreadable or damaged.
     pub fn next_piece(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, HpxError> {
         fingerprints.clear();
         if self.left == 0 {
@@ -339,7 +338,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.reader.bytes_read
     }

@@ -1,7 +1,7 @@
-//! Writing runs and names, and merging them.
+//! Writes and merges runs and names.
 //!
-//! A run is written in one go although ids come before fingerprints: the blocks of ids have known
-//! lengths, so both are written at once, each through a handle of its own.
+//! A run is written in one pass although ids precede fingerprints: the blocks of ids have known lengths, so
+//! both are written in parallel through separate handles.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ use super::read::{BlockReader, read_at};
 
 const BUFFER: usize = 256 << 10;
 
-/// A place in a file to write at.
+/// A position to write at.
 pub(super) struct Cursor {
     file: BufWriter<File>,
     path: PathBuf,
@@ -44,7 +44,7 @@ impl Cursor {
         self.file.write_all(bytes).map_err(|error| HpxError::io("write", &self.path, error))
     }
 
-    /// Everything is handed to the system.
+    /// Flushes to the operating system; returns the end.
     pub(super) fn finish(mut self) -> Result<u64, HpxError> {
         self.file.flush().map_err(|error| HpxError::io("write", &self.path, error))?;
         Ok(self.at)
@@ -60,7 +60,7 @@ pub(super) struct RunWriter {
 }
 
 impl RunWriter {
-    /// A run of exactly so many entries with ids below `documents`, at `at`.
+    /// A run of exactly `entries` entries with ids below `documents`, at `at`.
     pub(super) fn new(
         path: &Path,
         at: u64,
@@ -80,7 +80,7 @@ impl RunWriter {
         })
     }
 
-    /// Adds an entry; they come in order.
+    /// Adds an entry; call in sorted order.
     pub(super) fn push(&mut self, fingerprint: u64, id: u64) -> Result<(), HpxError> {
         self.waiting.0.push(fingerprint);
         self.waiting.1.push(id);
@@ -100,7 +100,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// The run, and where it ends.
+    /// The run, and its end.
     pub(super) fn finish(mut self) -> Result<(Run, u64), HpxError> {
         if !self.waiting.0.is_empty() {
             self.write()?;
@@ -112,7 +112,7 @@ impl RunWriter {
     }
 }
 
-/// Reads the entries of one run, in order.
+/// Reads the entries of a run in order.
 struct RunReader {
     run: Run,
     fingerprints: BlockReader,
@@ -158,7 +158,7 @@ impl RunReader {
     }
 }
 
-/// Writes what is in the runs of `from` as one run into `to`, at `at`.
+/// Merges the runs of `from` into one run of `to`, at `at`.
 pub(super) fn merge(
     from: &Path,
     runs: &[Run],
@@ -190,7 +190,7 @@ pub(super) fn merge(
     writer.finish()
 }
 
-/// Writes the names of documents that follow one another.
+/// Writes the names of consecutive documents.
 pub(super) struct NamesWriter {
     section: Names,
     cursor: Cursor,
@@ -223,7 +223,7 @@ impl NamesWriter {
         self.cursor.write(&bytes)
     }
 
-    /// The section, and where it ends; no section for no names.
+    /// The section, and its end; `None` without names.
     pub(super) fn finish(mut self) -> Result<(Option<Names>, u64), HpxError> {
         if self.section.count == 0 {
             return Ok((None, self.cursor.finish()?));
@@ -241,8 +241,8 @@ impl NamesWriter {
     }
 }
 
-/// Writes the names of these sections of `from`, and empty ones for documents between them, as one
-/// section into `to`, at `at`.
+/// Merges these sections of `from` into one section of `to`, at `at`, with empty names for
+/// documents in between.
 pub(super) fn merge_names(
     from: &Path,
     directory: &Directory,

@@ -1,7 +1,7 @@
-//! The whole file: what goes in comes out, whatever happens on the way.
+//! Tests of whole files.
 //!
-//! The reference implementation is a plain list of documents. Damage is tried at every byte of a small file, and so is
-//! the end of an append that was killed.
+//! The reference implementation is a list of documents. Damages every byte of a small file, and kills an append
+//! at every byte.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ fn append(path: &Path, documents: &[Document]) -> Result<Appended, HpxError> {
     appender.finish()
 }
 
-/// Everything in the file, by id.
+/// All documents of the file, by id.
 fn all_of(path: &Path) -> Result<Vec<Document>, HpxError> {
     let hpx = Hpx::open(path)?;
     let mut lookup = hpx.lookup();
@@ -52,7 +52,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn batches_come_back_in_the_order_of_their_ids(
+    fn batches_are_read_back_in_the_order_of_their_ids(
         batches in vec(documents(120), 1..9),
         memory in 1usize..4000,
     ) {
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_are_too_wild(mut bytes in vec(any::<u8>(), 0..4000)) {
+    fn any_bytes_are_read_without_panic(mut bytes in vec(any::<u8>(), 0..4000)) {
         let folder = tempdir().unwrap();
         let path = folder.path().join("x.hpx");
         let magic = bytes.len().min(12);
@@ -87,7 +87,7 @@ proptest! {
     }
 }
 
-/// Two states of one small file: what it holds, and its bytes.
+/// Two states of a small file: bytes and documents of each.
 fn two_states(folder: &Path) -> (Vec<u8>, Vec<u8>, Vec<Document>, Vec<Document>) {
     let path = folder.join("x.hpx");
     let name = |i: u64| Some(format!("page {i}").into_bytes());
@@ -115,12 +115,12 @@ fn a_file_cut_at_any_byte_is_refused_by_name() {
 }
 
 #[test]
-fn an_append_killed_at_any_byte_leaves_the_state_before() {
+fn an_append_killed_at_any_byte_leaves_the_previous_state() {
     let folder = tempdir().unwrap();
     let (before, after, old, new) = two_states(folder.path());
     let path = folder.path().join("killed.hpx");
     let more = [(7u64, Some(b"later".to_vec()))];
-    // The slot comes last; everything else is behind what was there.
+    // The slot is written last; everything else comes after the existing data.
     let slot = 1024..1024 + layout::SLOT;
     assert_eq!(before[..slot.start], after[..slot.start]);
     assert_eq!(before[slot.end..], after[slot.end..before.len()]);
@@ -132,7 +132,7 @@ fn an_append_killed_at_any_byte_leaves_the_state_before() {
         append(&path, &more).unwrap();
         assert_eq!(all_of(&path).unwrap(), [&old[..], &more].concat(), "{length}");
     }
-    // Killed while the slot was written: then all else is there.
+    // Killed while the slot was written: everything else is complete.
     for written in 0..=slot.len() {
         let mut bytes = after.clone();
         let torn = slot.start + written..slot.end;
@@ -167,7 +167,7 @@ fn a_flipped_bit_anywhere_is_an_error_or_changes_nothing() {
     assert!(refused * 10 > after.len() * 8, "{refused} of {}", after.len());
 }
 
-/// Every block of names is right by itself; only the list says which is whose.
+/// Every block of names is valid by itself; only the list assigns blocks to documents.
 #[test]
 fn a_list_that_names_another_block_is_refused() {
     let folder = tempdir().unwrap();
@@ -204,7 +204,7 @@ fn a_newer_file_and_another_recipe_are_refused() {
 }
 
 #[test]
-fn one_writes_at_a_time_and_who_gives_up_leaves_nothing() {
+fn there_is_one_writer_at_a_time_and_an_unfinished_one_leaves_nothing() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("x.hpx");
     append(&path, &[(1, None)]).unwrap();
@@ -242,7 +242,7 @@ fn many_small_appends_keep_few_runs_and_write_little_again() {
 }
 
 #[test]
-fn reading_ahead_gives_the_same_and_can_be_left() {
+fn reading_ahead_gives_the_same_and_can_be_stopped() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("x.hpx");
     let documents: Vec<Document> = (0..50_000u64).map(|i| (i * i, None)).collect();
@@ -261,7 +261,7 @@ fn reading_ahead_gives_the_same_and_can_be_left() {
     drop(left);
     let mut bytes = fs::read(&path).unwrap();
     let length = bytes.len();
-    // Just before the directory are the last fingerprints.
+    // The last fingerprints are just before the directory.
     bytes[length - 200] ^= 1;
     fs::write(&path, bytes).unwrap();
     let mut damaged = ReadAhead::new(Hpx::open(&path).unwrap().stream(1));

@@ -1,12 +1,11 @@
-//! The line that begins a record of an ARC file.
+//! Parses the first line of a record of an ARC file.
 //!
-//! Version 1 has five fields, `URL IP-address date type length`; version 2 puts five more between
-//! the type and the length. URLs with spaces occur, so fields are found from the date, which has
-//! a shape of its own.
+//! Version 1 has five fields, `URL IP-address date type length`; version 2 has five more between type and
+//! length. URLs may contain spaces, so fields are located relative to the date, which has a distinct form.
 
 use std::borrow::Cow;
 
-/// The fields of the line that are of use.
+/// The relevant fields of the line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ArcLine<'a> {
     pub(crate) url: Cow<'a, str>,
@@ -16,18 +15,18 @@ pub(crate) struct ArcLine<'a> {
 }
 
 impl<'a> ArcLine<'a> {
-    /// `None` when the line is not the start of a record.
+    /// `None` if the line is not the start of a record.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         let spaces: Vec<usize> = memchr::memrchr_iter(b' ', line).take(12).collect();
         let length = std::str::from_utf8(&line[spaces.first()? + 1..]).ok()?.parse().ok()?;
-        // From the right: the field between two spaces that has fourteen digits.
+        // From the right: the field between two spaces with fourteen digits.
         let pair = spaces.windows(2).find(|pair| is_date(&line[pair[1] + 1..pair[0]]))?;
         let date = std::str::from_utf8(&line[pair[1] + 1..pair[0]]).ok()?;
         let type_and_more = line.get(pair[0] + 1..*spaces.first()?).unwrap_or_default();
         let content_type = type_and_more.split(|byte| *byte == b' ').next()?;
         let address = memchr::memrchr(b' ', &line[..pair[1]])?;
         let url = &line[..address];
-        // Every address has a scheme; without this test a line of prose could pass.
+        // Every address has a scheme; otherwise a line of prose could match.
         let scheme = memchr::memchr(b':', url)?;
         let legal = scheme > 0
             && url[..scheme].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');

@@ -1,14 +1,14 @@
-//! Maps a record of an archive to a document, a fact, or nothing. ARC records are responses. Formats: see
-//! [`records`](super::records).
+//! Turns a record of an archive into a document, a fact, or nothing. ARC records are responses. For the formats
+//! see [`records`](super::records).
 //!
 //! | record | becomes |
 //! |---|---|
 //! | response, 2xx | document, body decoded |
 //! | response, 3xx with a `Location` | redirect fact |
 //! | response, other status | passed, or a document with `keep_error_pages` |
-//! | response without an HTTP header | document of the stated type, as resource |
+//! | response without an HTTP header | document of the stated type, like a resource |
 //! | resource, conversion (WET) | document of the stated type |
-//! | revisit of another address | revisit fact, or a redirect if the server sent one |
+//! | revisit of another address | revisit fact, or a redirect if the server redirected |
 //! | everything else | passed |
 
 use std::borrow::Cow;
@@ -56,7 +56,7 @@ struct Record<'a, 'c> {
     at: At,
 }
 
-/// What the archive's own header says about a document.
+/// The metadata of a document in the archive's own header.
 struct About<'a> {
     url: Option<Cow<'a, str>>,
     id: Option<Cow<'a, str>>,
@@ -67,15 +67,15 @@ struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    /// What a record that is no document is called.
+    /// The id or address of a record that is not a document.
     fn name(self) -> Option<Cow<'a, str>> {
         self.url.or(self.id)
     }
 }
 
-/// What the archived HTTP response says and holds.
+/// The archived HTTP response.
 struct Served<'a> {
-    /// Where the body begins in the block.
+    /// Offset of the body in the block.
     header: usize,
     content_type: Option<Cow<'a, str>>,
     language: Option<Cow<'a, str>>,
@@ -191,7 +191,7 @@ impl<'a> Record<'a, '_> {
             });
         let mut body = Body::from_server(content_type.as_deref(), body);
         if let (Kind::Text, Content::Bytes(Cow::Borrowed(bytes))) = (body.kind, &body.content) {
-            // WET and most texts are UTF-8, and checking is cheaper than guessing later.
+            // WET and most texts are UTF-8, and checking now is cheaper than detecting later.
             if let Ok(text) = str::from_utf8(bytes) {
                 body.content = Content::Str(Cow::Borrowed(text));
             }
@@ -229,7 +229,7 @@ impl<'a> Record<'a, '_> {
     }
 }
 
-/// Some writers put the address into `<...>`, as record ids are.
+/// Some writers put the address in `<...>`, like record ids.
 fn without_brackets(value: Cow<'_, str>) -> Cow<'_, str> {
     match value.strip_prefix('<').and_then(|it| it.strip_suffix('>')) {
         Some(inner) => Cow::Owned(inner.to_owned()),

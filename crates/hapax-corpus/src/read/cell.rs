@@ -1,4 +1,4 @@
-//! One value of an Arrow column, whatever its type.
+//! A value of an Arrow column of any type.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -9,7 +9,7 @@ use arrow_array::types::{
 };
 use arrow_schema::{DataType, TimeUnit};
 
-/// A value that fits into a field of a document.
+/// A value for a field of a document.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Cell {
     Null,
@@ -19,7 +19,7 @@ pub(crate) enum Cell {
     Number(f64),
     /// Seconds since 1970.
     Seconds(i64),
-    /// Lists, structs and the like.
+    /// Lists, structs and other types.
     Other,
 }
 
@@ -76,7 +76,7 @@ impl Cell {
         }
     }
 
-    /// Text as it is, numbers as digits.
+    /// Text unchanged, numbers as digits.
     pub(crate) fn into_text(self) -> Option<String> {
         match self {
             Self::Str(text) => Some(text),

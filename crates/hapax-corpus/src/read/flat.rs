@@ -1,21 +1,22 @@
-//! The fields of a JSON object, fast.
+//! A fast parser for the fields of a JSON object.
 //!
-//! A page in JSON has an escape every twenty bytes, for its line ends and quotation marks. Here 64 bytes are tested at
-//! once, and a string is copied once, to where it stays. Only what is common is read: strings, numbers, `true`, `false` and
-//! `null`; objects and lists inside are passed over. Of halves of surrogate pairs and of anything that may be wrong nothing
-//! is said: then [`json`](super::json) reads the line by the general parser, whose answers and errors these are.
+//! A page in JSON has an escape about every twenty bytes, for line ends and quotation marks. Tests 64 bytes at
+//! once, and copies a string once, to its final place. Reads only the common cases: strings, numbers, `true`,
+//! `false` and `null`; skips nested objects and lists. On halves of surrogate pairs and anything possibly
+//! invalid it gives up, and [`json`](super::json) parses the line with the general parser, whose results and
+//! errors count.
 
 use std::borrow::Cow;
 
 use memchr::memchr2;
 use serde::de::IgnoredAny;
 
-/// Bytes that are tested at once.
+/// Bytes tested at once.
 const BLOCK: usize = 64;
-/// Bytes that a string with an escape is given at first.
+/// Initial capacity for a string with escapes.
 const FIRST_ROOM: usize = 4096;
 
-/// The fields of an object, in order.
+/// Iterates over the fields of an object.
 pub(super) struct Fields<'a> {
     text: &'a str,
     at: usize,
@@ -23,23 +24,24 @@ pub(super) struct Fields<'a> {
 
 pub(super) enum Flat<'a> {
     Str(Cow<'a, str>),
-    /// A number, `true`, `false` or `null`, if it is one.
+    /// A number, `true`, `false` or `null`, or something invalid.
     Word(&'a str),
-    /// A string that is not wanted.
+    /// A string that was not requested.
     Skipped,
-    /// An object or a list, which has been passed over.
+    /// An object or list, which was skipped.
     Nested,
 }
 
 impl<'a> Fields<'a> {
-    /// `None` if the text does not begin as an object does.
+    /// `None` unless the text begins like an object.
     pub(super) fn of(text: &'a str) -> Option<Self> {
         let mut fields = Self { text, at: 0 };
         fields.expect(b'{')?;
         Some(fields)
     }
 
-    /// Calls `take` with the name and the value of every field, if `wants` its name. `None` if this or `take` gave up.
+    /// Calls `take` with the name and value of every field whose name `wants` accepts. `None` if
+    /// this parser or `take` gives up.
     pub(super) fn each<W>(
         mut self,
         wants: impl Fn(&str) -> Option<W>,
@@ -103,12 +105,12 @@ impl<'a> Fields<'a> {
         found.then_some(())
     }
 
-    /// Nothing but white space is left.
+    /// Checks that only white space is left.
     fn ends(mut self) -> Option<()> {
         self.peek().is_none().then_some(())
     }
 
-    /// Passes over an object or a list by the general parser.
+    /// Skips an object or list with the general parser.
     fn skip_nested(&mut self) -> Option<()> {
         let parser = serde_json::Deserializer::from_str(&self.text[self.at..]);
         let mut values = parser.into_iter::<IgnoredAny>();
@@ -125,7 +127,7 @@ impl<'a> Fields<'a> {
         &rest[..length]
     }
 
-    /// The string whose quotation mark was read.
+    /// Reads the string after its opening quotation mark.
     fn string(&mut self) -> Option<Cow<'a, str>> {
         let start = self.at;
         let rest = &self.bytes()[start..];
@@ -144,7 +146,7 @@ impl<'a> Fields<'a> {
         let input = self.bytes();
         let (mut out, mut written) = (Vec::new(), 0);
         let mut at = self.at;
-        // Whole blocks.
+        // Complete blocks.
         'blocks: while let Some(block) = input[at..].first_chunk::<BLOCK>() {
             make_room(&mut out, written, input.len() - at);
             let mut special = specials(block);
@@ -159,7 +161,7 @@ impl<'a> Fields<'a> {
                     _ => 0,
                 };
                 if plain == 0 {
-                    // The end, or a rare escape.
+                    // The end of the string, or a rare escape.
                     at += next;
                     match self.rare(at, &mut out, &mut written)? {
                         Some(behind) => at = behind,
@@ -170,7 +172,7 @@ impl<'a> Fields<'a> {
                 out[written] = plain;
                 written += 1;
                 copied = next + 2;
-                // What is escaped is nothing special.
+                // The escaped character is not special.
                 special &= special - 1;
                 special &= !(1u64.checked_shl(next as u32 + 1).unwrap_or(0));
             }
@@ -180,7 +182,7 @@ impl<'a> Fields<'a> {
             }
             at += copied.max(BLOCK);
         }
-        // The last ones one by one.
+        // The remaining bytes one by one.
         make_room(&mut out, written, input.len() - at);
         loop {
             match *input.get(at..)? {
@@ -202,7 +204,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What is special at a place and no simple escape: where it ends, or `Some(None)` at the end of the string.
+    /// Handles a special byte that is not a simple escape; returns its end, or `Some(None)` at the
+    /// end of the string.
     fn rare(&self, at: usize, out: &mut [u8], written: &mut usize) -> Option<Option<usize>> {
         let input = self.bytes();
         if input.get(at) == Some(&b'"') {
@@ -211,7 +214,7 @@ impl<'a> Fields<'a> {
         let first = code_unit(&input[at..])?;
         let (character, length) = match char::from_u32(first) {
             Some(character) => (character, 6),
-            // Both halves, or nothing.
+            // Both halves of a surrogate pair, or nothing.
             None => {
                 let second = code_unit(input.get(at + 6..)?)?;
                 let pair = char::decode_utf16([first as u16, second as u16]).next()?.ok()?;
@@ -229,7 +232,7 @@ impl<'a> Fields<'a> {
         String::from_utf8(out).ok()
     }
 
-    /// Passes over a string whose quotation mark was read, if it is as it should be.
+    /// Skips a string after its opening quotation mark, if it is valid.
     fn skip_string(&mut self) -> Option<()> {
         loop {
             let rest = &self.bytes()[self.at..];
@@ -253,8 +256,9 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Makes room for two blocks: what a block of input becomes, and what is copied beyond it. Escapes only shorten, so no
-/// more is ever needed than the input has left; but that may be many times the string.
+/// Reserves space for two blocks: the output of a block of input, and what is copied beyond it.
+/// Escapes only shorten, so the rest of the input is an upper bound; but that may be many times the
+/// string.
 #[inline(always)]
 fn make_room(out: &mut Vec<u8>, written: usize, left: usize) {
     if out.len() < written + 2 * BLOCK {
@@ -262,14 +266,14 @@ fn make_room(out: &mut Vec<u8>, written: usize, left: usize) {
     }
 }
 
-/// The number of `\uXXXX` at the start of `bytes`.
+/// The number in `\uXXXX` at the start of `bytes`.
 fn code_unit(bytes: &[u8]) -> Option<u32> {
     let [b'\\', b'u', digits @ ..] = bytes else { return None };
     let digits = digits.first_chunk::<4>()?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// Copies so many bytes, at most a block. More are copied where that is simpler, to where others will be written.
+/// Copies `length` bytes, at most a block. May copy more, into space that is overwritten later.
 #[inline(always)]
 fn copy(from: &[u8], length: usize, to: &mut [u8]) -> Option<()> {
     match (from.first_chunk::<BLOCK>(), to.first_chunk_mut::<BLOCK>()) {
@@ -279,7 +283,7 @@ fn copy(from: &[u8], length: usize, to: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Which bytes are quotation marks, backslashes or controls, a bit for each.
+/// A bit mask of the quotation marks, backslashes and controls.
 #[inline(always)]
 fn specials(block: &[u8; BLOCK]) -> u64 {
     const LAST: u64 = u64::from_le_bytes([1; 8]);
@@ -293,7 +297,7 @@ fn specials(block: &[u8; BLOCK]) -> u64 {
     })
 }
 
-/// What a letter behind a backslash stands for; 0 of any other.
+/// The meaning of a letter after a backslash; 0 for others.
 static ESCAPED: [u8; 256] = {
     let mut table = [0; 256];
     table[b'"' as usize] = b'"';
@@ -313,7 +317,7 @@ mod tests {
 
     use super::*;
 
-    /// Strings of the fields whose names are not `x`, and words.
+    /// The string fields not called `x`, and words.
     fn flat(text: &str) -> Option<Vec<(String, String)>> {
         let mut found = Vec::new();
         let wants = |name: &str| (name != "x").then(|| name.to_owned());
@@ -332,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_left_to_the_parser() {
+    fn invalid_input_is_left_to_the_general_parser() {
         for text in [
             "",
             "{",
@@ -387,7 +391,7 @@ mod tests {
             prop_assert_eq!(flat(&line), Some(expected));
         }
 
-        /// Whatever it is, it is read as the parser reads it, or left to it.
+        /// Any line is either parsed like the general parser does, or left to it.
         #[test]
         fn damaged_lines_are_read_as_the_parser_reads_them(
             text in "[a\"\\\\u{}:,0-9 \u{1}é]{0,90}",

@@ -1,7 +1,7 @@
-//! `Name: value` lines, as WARC and HTTP write them.
+//! `Name: value` lines of WARC and HTTP.
 //!
-//! Lenient, because servers are not: lines may end in LF alone, names differ in case, a line that
-//! begins with a space continues the one before, and bytes that are not UTF-8 are replaced.
+//! Lenient, because servers are not strict: lines may end in LF alone, names are case-insensitive, a line that
+//! begins with a space continues the previous one, and invalid UTF-8 is replaced.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub(crate) struct Headers<'a>(&'a [u8]);
 
 impl<'a> Headers<'a> {
-    /// Without the version or status line.
+    /// Skips the version or status line.
     pub(crate) fn after_first_line(bytes: &'a [u8]) -> Self {
         let first = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
         Self(&bytes[first..])
@@ -39,7 +39,7 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// The length of a header with the empty line that ends it.
+/// The length of a header, including the empty line that ends it.
 pub(crate) fn header_length(bytes: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(newline) = memchr::memchr(b'\n', &bytes[from..]) {
@@ -53,7 +53,7 @@ pub(crate) fn header_length(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// A line without its end, and what follows it.
+/// A line without its end, and the rest.
 pub(crate) fn split_line(bytes: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memchr(b'\n', bytes) {
         Some(at) => (bytes[..at].strip_suffix(b"\r").unwrap_or(&bytes[..at]), &bytes[at + 1..]),

@@ -1,9 +1,8 @@
-//! An HTTP response as a crawler stored it: status, header, and the body as a reader sees it.
+//! An archived HTTP response: status, header, and decoded body.
 //!
-//! Archives are not strict. Some keep chunks and content encodings as they came over the wire,
-//! some undo them and leave the header lines that announce them, some cut bodies off. So an
-//! encoding is undone only where the bytes show it, and a body that stops early is kept as far as
-//! it goes. Only a body that unpacks to more than the limit is refused.
+//! Archives are inconsistent: some keep chunks and content encodings as transferred, some decode them but keep
+//! the header lines, some truncate bodies. So an encoding is decoded only if the bytes have it, and a truncated
+//! body is kept as far as it goes. Refuses only bodies that unpack to more than the limit.
 //!
 //! Formats: RFC 9110 and 9112; gzip, deflate (zlib or raw), br, zstd.
 
@@ -12,11 +11,11 @@ use std::io::Read;
 
 use super::headers::{Headers, header_length};
 
-/// A response, its body still encoded.
+/// A response with its encoded body.
 pub(crate) struct Response<'a> {
     pub(crate) status: u16,
     pub(crate) headers: Headers<'a>,
-    /// Length of the header with the empty line.
+    /// Length of the header, including the empty line.
     pub(crate) header: usize,
     body: &'a [u8],
 }
@@ -26,7 +25,7 @@ pub(crate) struct Response<'a> {
 pub(crate) struct BodyTooLong;
 
 impl<'a> Response<'a> {
-    /// `None` when the block does not begin like a response.
+    /// `None` if the block does not begin like a response.
     pub(crate) fn parse(block: &'a [u8], longest_header: usize) -> Option<Self> {
         if !block.get(..5)?.eq_ignore_ascii_case(b"HTTP/") {
             return None;
@@ -35,13 +34,13 @@ impl<'a> Response<'a> {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let status = std::str::from_utf8(words.nth(1)?).ok()?.parse().ok()?;
         let visible = &block[..block.len().min(longest_header)];
-        // A response cut off inside its header has an empty body.
+        // A response truncated inside its header has an empty body.
         let header = header_length(visible).unwrap_or(visible.len());
         let headers = Headers::after_first_line(&block[..header]);
         Some(Self { status, headers, header, body: &block[header..] })
     }
 
-    /// The body with chunks joined and encodings undone.
+    /// The body without chunks and encodings.
     pub(crate) fn decoded_body(&self, limit: usize) -> Result<Cow<'a, [u8]>, BodyTooLong> {
         let mut body = Cow::Borrowed(self.body);
         let transfer = self.headers.get("Transfer-Encoding").unwrap_or_default();
@@ -62,7 +61,7 @@ impl<'a> Response<'a> {
     }
 }
 
-/// `None` when the bytes are not chunks. Chunks that stop early give what there is.
+/// `None` if the bytes are not chunked. Truncated chunks give the available data.
 fn join_chunks(mut bytes: &[u8]) -> Option<Vec<u8>> {
     let mut joined = Vec::with_capacity(bytes.len());
     let mut first = true;
@@ -84,7 +83,7 @@ fn join_chunks(mut bytes: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// `1a2b;extension CRLF` and what follows.
+/// `1a2b;extension CRLF` and the rest.
 fn chunk_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let end = memchr::memchr(b'\n', &bytes[..bytes.len().min(256)])?;
     let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
@@ -93,7 +92,7 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
         return None;
     }
     let digits = std::str::from_utf8(digits).ok()?;
-    // from_str_radix takes a sign, a chunk does not.
+    // `from_str_radix` accepts a sign, chunks do not have one.
     let digits = digits.chars().all(|digit| digit.is_ascii_hexdigit()).then_some(digits)?;
     Some((usize::from_str_radix(digits, 16).ok()?, &bytes[end + 1..]))
 }
@@ -126,7 +125,7 @@ fn undo<'a>(coding: &str, body: Cow<'a, [u8]>, limit: usize) -> Result<Cow<'a, [
     Ok(decoded.map_or(body, Cow::Owned))
 }
 
-/// `None` when it fails before the first byte: then it was not encoded at all.
+/// `None` if it fails before the first byte, because then it was not encoded.
 fn read_all(decoder: impl Read, limit: usize) -> Result<Option<Vec<u8>>, BodyTooLong> {
     let mut decoded = Vec::new();
     let result = decoder.take(limit as u64 + 1).read_to_end(&mut decoded);

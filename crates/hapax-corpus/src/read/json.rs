@@ -1,8 +1,8 @@
 //! Reads a line of JSONL into a document.
 //!
-//! Only the document's fields are decoded; the others are checked and skipped, and the line stays with the document
+//! Decodes only the document's fields; the others are checked and skipped, and the line stays with the document
 //! so that it can be written unchanged. Half of a surrogate pair (`"\ud83d"`) in a page or text becomes U+FFFD
-//! instead of making the line bad. Of repeated names the last one counts.
+//! instead of invalidating the line. Of repeated names the last one counts.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -46,7 +46,7 @@ fn any_object<'a>(text: &'a str, table: &FieldTable) -> Result<Picked<'a>, serde
     parser.end().map(|()| picked)
 }
 
-/// The same for most lines; `None` leaves the line to [`any_object`].
+/// Like [`any_object`] for common lines; `None` for all others.
 fn flat_object<'a>(text: &'a str, table: &FieldTable) -> Option<Picked<'a>> {
     let mut picked = Picked::default();
     Fields::of(text)?.each(
@@ -78,12 +78,12 @@ fn flat_object<'a>(text: &'a str, table: &FieldTable) -> Option<Picked<'a>> {
 
 fn json_error(context: &Context, line: u64, error: &serde_json::Error) -> Error {
     let message = error.to_string();
-    // serde_json ends its messages with a place that counts lines inside the line.
+    // serde_json ends its messages with a place, whose line number refers to this line only.
     let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
     Error::Json { path: context.path(), line, column: error.column().max(1), message }
 }
 
-/// A value that fits into a field of a document.
+/// A value for a field of a document.
 #[derive(Default)]
 enum Value<'a> {
     #[default]
@@ -94,16 +94,16 @@ enum Value<'a> {
     Other,
 }
 
-/// One value for each role, with how far down the list of names it was found.
+/// A value for each role, with the position of its name in the list of names.
 #[derive(Default)]
 struct Picked<'a> {
     values: [(Value<'a>, usize); Role::ALL.len()],
-    /// A field for the body was there, and null.
+    /// Whether there was a body field with null.
     null_body: bool,
 }
 
 impl<'a> Picked<'a> {
-    /// A value of a field that has these roles, each with its rank.
+    /// Offers the value of a field with these roles, each with its rank.
     fn add(&mut self, roles: &[(Role, usize)], value: Value<'a>) {
         if matches!(value, Value::Absent) {
             self.null_body |= is_body(roles);
@@ -260,7 +260,7 @@ impl Visitor<'_> for Key<'_> {
     }
 }
 
-/// A string, half surrogates and all, or null.
+/// A string, possibly with half surrogates, or null.
 struct AnyStr;
 
 impl<'de> DeserializeSeed<'de> for AnyStr {
@@ -302,7 +302,7 @@ impl<'de> Visitor<'de> for AnyStr {
     }
 }
 
-/// A string or a number; null and everything else count as nothing.
+/// A string or number; anything else counts as nothing.
 struct Scalar;
 
 impl<'de> DeserializeSeed<'de> for Scalar {
@@ -333,7 +333,7 @@ impl<'de> Visitor<'de> for Scalar {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        // As text it stays exact, which matters to an id.
+        // Exact as text, which matters for ids.
         Ok(i64::try_from(number)
             .map_or_else(|_| Value::Str(Cow::Owned(number.to_string())), Value::Whole))
     }

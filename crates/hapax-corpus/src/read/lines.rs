@@ -1,8 +1,7 @@
-//! Cuts a stream into runs of whole lines.
+//! Splits a stream into runs of complete lines.
 //!
-//! The reading thread only looks for the last newline of what it has and counts the others; lines
-//! are taken apart by whoever decodes the batch. A line longer than the limit is passed over
-//! without being held in memory.
+//! The reading thread only finds the last newline of its data and counts the others; decoding a batch splits it
+//! into lines. A line longer than the limit is skipped without being held in memory.
 
 use crate::batch::Context;
 use crate::document::{Entry, Place, Reason};
@@ -10,13 +9,13 @@ use crate::error::{At, Error};
 use crate::options::Limits;
 use crate::window::{Chunk, Window};
 
-/// A run of lines, and what stopped it.
+/// A run of lines, and the error after it.
 #[derive(Debug)]
 pub(crate) struct Lines {
     pub(crate) chunk: Chunk,
     /// The number of the first line, from 1.
     pub(crate) first: u64,
-    /// What is wrong behind the last line.
+    /// The error after the last line, if any.
     pub(crate) bad: Option<Error>,
 }
 
@@ -24,7 +23,7 @@ pub(crate) struct LineReader {
     window: Window,
     path: String,
     limits: Limits,
-    /// The number of the line the window begins with.
+    /// The number of the first line in the window.
     line: u64,
     skip: Skip,
     skip_bad: bool,
@@ -36,7 +35,7 @@ enum Skip {
     TheRest,
 }
 
-/// A line inside a batch.
+/// A line of a batch.
 pub(crate) struct Line<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) place: Place,
@@ -51,7 +50,7 @@ impl LineReader {
         self.window.offset()
     }
 
-    /// The next lines, about [`Limits::batch`] bytes of them; `None` at the end of the file.
+    /// The next lines, about [`Limits::batch`] bytes; `None` at the end of the file.
     pub(crate) fn next_batch(&mut self) -> Option<Lines> {
         match std::mem::replace(&mut self.skip, Skip::Nothing) {
             Skip::Nothing => {}
@@ -92,7 +91,7 @@ impl LineReader {
             let length = self.window.data.len();
             return (length > 0).then(|| self.finish(length, None));
         }
-        // What precedes a cut counts as sound only now that it is known to be one.
+        // Data before a truncation is valid only now that it is known to be one.
         let sound = &self.window.data[..self.window.sound()];
         let last = memchr::memrchr(b'\n', sound).map(|newline| newline + 1).or(last);
         let mut lines = self.finish(last.unwrap_or(0), None);
@@ -114,7 +113,7 @@ impl LineReader {
         Lines { chunk, first, bad }
     }
 
-    /// To the line after the one that is too long. `None` when the file ends with it.
+    /// Skips to the line after the one that is too long. `None` if the file ends with it.
     fn pass_line(&mut self) -> Option<Result<(), Error>> {
         let mut passed = 0;
         loop {
@@ -146,8 +145,8 @@ impl LineReader {
 }
 
 impl Lines {
-    /// Calls `decode` for every line that is not blank. Blank lines that follow each other are one entry: packed, a
-    /// thousand of them take a byte.
+    /// Calls `decode` for every line that is not blank. Consecutive blank lines are one entry,
+    /// because compressed, a thousand of them take a byte.
     pub(crate) fn entries<'a, F>(
         &'a self,
         context: &'a Context,
@@ -188,7 +187,7 @@ impl Lines {
     }
 }
 
-/// The length of the line that `data` begins with and its newline, if it is blank.
+/// The length of the first line with its newline, if it is blank.
 fn blank_line(data: &[u8]) -> Option<usize> {
     let newline = memchr::memchr(b'\n', data)?;
     data[..newline].trim_ascii().is_empty().then_some(newline + 1)

@@ -1,7 +1,7 @@
-//! Formats, each with two halves: one that finds records in a stream, and one that decodes them.
+//! Formats. Each has two parts: one finds records in a stream, the other decodes them.
 //!
-//! The first half runs on the thread that reads a file and does as little as possible; the second
-//! runs wherever the batch went.
+//! The first runs on the thread that reads a file and does as little as possible; the second runs on the thread
+//! that decodes the batch.
 
 pub(crate) mod arc;
 pub(crate) mod archive;

@@ -1,4 +1,4 @@
-//! Files that are one document each.
+//! Reads files that are one document each.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -14,10 +14,10 @@ use crate::window::Window;
 
 use super::lines::Line;
 
-/// Files of a store that are on their way at a time.
+/// Number of files of a store to request ahead.
 const AHEAD: usize = 16;
 
-/// Reads the files one after the other as they are asked for, those of a store ahead.
+/// Reads the files on demand, those of a store ahead of time.
 pub(crate) fn entries<'a>(
     files: &'a Files,
     context: &'a Context,
@@ -41,7 +41,7 @@ pub(crate) fn entries<'a>(
     })
 }
 
-/// All of a file as one document of this name.
+/// A whole file as one document with this id.
 pub(crate) fn whole<'a>(
     context: &Context,
     name: String,

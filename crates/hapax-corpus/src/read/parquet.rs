@@ -1,9 +1,9 @@
-//! Reads rows of a Parquet file into documents.
+//! Reads rows of a Parquet file as documents.
 //!
-//! A row group is a piece of work, decoded a few megabytes of rows at a time. Columns are found by name once per
-//! file; text may be string or binary, plain or dictionary-encoded. What a file claims about its schema and sizes
-//! is checked first ([`schema`], [`claims`]), and a panic of the library is an error. Types of arrow and parquet do
-//! not leave this crate.
+//! A row group is the unit of work, decoded a few megabytes of rows at a time. Columns are resolved by name
+//! once per file; text may be string or binary, plain or dictionary-encoded. The claims of a file about its
+//! schema and sizes are checked first ([`schema`], [`claims`]), and a panic of the library becomes an error.
+//! Does not expose types of arrow and parquet.
 
 mod claims;
 mod header;
@@ -34,16 +34,16 @@ use crate::origin::Origin;
 use crate::original::Original;
 use crate::timestamp::Timestamp;
 
-/// About how many bytes of rows are decoded at a time.
+/// Approximate bytes of rows decoded at a time.
 const ROWS_BYTES: u64 = 4 << 20;
 const MOST_ROWS: u64 = 4096;
 
-/// One row of a table with all its columns.
+/// A row of a table with all its columns.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub(crate) rows: RecordBatch,
     pub(crate) row: usize,
-    /// Key and value pairs of the file, which readers of other programs depend on.
+    /// Key-value pairs of the file, which other programs may need.
     pub(crate) metadata: Arc<Vec<KeyValue>>,
 }
 
@@ -53,20 +53,20 @@ impl Row {
     }
 }
 
-/// A Parquet file whose columns have been found.
+/// A Parquet file with resolved columns.
 #[derive(Clone)]
 pub(crate) struct Table {
     path: Arc<str>,
     origin: Origin,
     footer: ArrowReaderMetadata,
-    /// For each role, the position of its column among those that are read.
+    /// For each role, the index of its column among those that are read.
     columns: [Option<usize>; Role::ALL.len()],
-    /// Positions of the columns that are read; `None` for all.
+    /// Indexes of the columns to read; `None` for all.
     only: Option<Vec<usize>>,
     metadata: Arc<Vec<KeyValue>>,
 }
 
-/// A row group, yet to be read.
+/// A row group to read.
 pub(crate) struct RowGroup {
     table: Table,
     group: usize,
@@ -112,7 +112,7 @@ impl Table {
             wanted
         });
         let pairs = footer.metadata().file_metadata().key_value_metadata();
-        // The encoded schema is written anew by every writer.
+        // Every writer encodes the schema again.
         let kept = pairs.into_iter().flatten().filter(|pair| pair.key != "ARROW:schema");
         let metadata = Arc::new(kept.cloned().collect());
         let (path, origin) = (path.into(), origin.clone());
@@ -132,7 +132,7 @@ impl Table {
 }
 
 impl RowGroup {
-    /// How many bytes of the file it takes.
+    /// Its compressed size in bytes.
     pub(crate) fn packed_bytes(&self) -> u64 {
         let group = self.table.footer.metadata().row_group(self.group);
         u64::try_from(group.compressed_size()).unwrap_or(0)
@@ -143,12 +143,12 @@ impl RowGroup {
         self.table.footer.schema().fields().iter().map(|field| field.name().as_str())
     }
 
-    /// The numbers of its rows.
+    /// The range of its row numbers.
     pub(crate) fn extent(&self) -> Range<u64> {
         self.first..self.last() + 1
     }
 
-    /// The number of the last row, or of the one before the first when there is none.
+    /// The number of its last row; one less than the first if it is empty.
     pub(crate) fn last(&self) -> u64 {
         let rows = self.table.footer.metadata().row_group(self.group).num_rows();
         self.first + u64::try_from(rows).unwrap_or(0) - 1
@@ -320,12 +320,12 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
-/// How many rows of a table that is no corpus, at most `most`, can be decoded together, once what
-/// the table claims of its sizes is known to be within the usual [`Limits`].
+/// How many rows, at most `most`, of a table that is not a corpus can be decoded together, after
+/// checking the sizes that the table claims against the default [`Limits`].
 ///
 /// # Errors
 ///
-/// It is no Parquet file, its footer or a page contradicts the format, or a page is too long.
+/// Not a valid Parquet file, or a page is too long.
 pub fn rows_at_a_time(file: &File, most: usize) -> Result<usize, Error> {
     let path = "the table";
     guarded(path, At::File, || {
@@ -338,7 +338,7 @@ pub fn rows_at_a_time(file: &File, most: usize) -> Result<usize, Error> {
     })
 }
 
-/// Sizes and places that the library takes on trust.
+/// Checks sizes and offsets that the library trusts.
 fn load_footer(path: &str, file: &File) -> Result<ArrowReaderMetadata, Error> {
     schema::check(file).map_err(|refusal| refused(path, At::File, refusal))?;
     let footer = ArrowReaderMetadata::load(file, ArrowReaderOptions::new())
@@ -360,9 +360,9 @@ fn load_footer(path: &str, file: &File) -> Result<ArrowReaderMetadata, Error> {
     Ok(footer)
 }
 
-/// The library panics on some damaged files; here that is an error like any other.
+/// Turns panics of the library on damaged files into errors.
 fn guarded<T>(path: &str, at: At, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    // What a panic leaves half done is dropped with the reader.
+    // Anything left inconsistent by a panic is dropped with the reader.
     hapax_guard::guarded(read).unwrap_or_else(|_| {
         let what = "the Parquet reader gave up on damaged data".to_owned();
         Err(Error::Damaged { path: path.to_owned(), at, what })

@@ -1,4 +1,4 @@
-//! Finds the records of a WARC or ARC file: where each begins, its header, its block.
+//! Finds the records of a WARC or ARC file: start, header, block.
 //!
 //! ```text
 //!   header               empty line   block (as long as the header says)   newlines
@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Lines may end in LF alone, with any number of newlines between records. A record is returned once the byte
-//! behind it has been seen or the file has ended, which shows whether a gzip member ends there too. After damage
-//! the search continues at the next gzip member or the next line that looks like a record. Every retry asks for a
-//! longer window, so no input makes it loop. Does not interpret records; see [`archive`](super::archive).
+//! after it has been seen or the file has ended, which shows whether a gzip member ends there, too. After
+//! damage the search continues at the next gzip member or the next line that looks like a record. Every retry
+//! asks for a longer window, so no input causes a loop. Does not interpret records; see
+//! [`archive`](super::archive).
 //!
 //! Formats: ISO 28500:2017 (WARC 1.1); the Internet Archive's "Arc File Format" of 1996.
 
@@ -30,23 +31,22 @@ pub(crate) enum Style {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) start: usize,
-    /// Length of the header with its empty line.
+    /// Length of the header, including the empty line.
     pub(crate) header: usize,
-    /// Length of the block.
     pub(crate) block: usize,
-    /// Behind the newlines that follow the block.
+    /// End, including the newlines after the block.
     pub(crate) end: usize,
-    /// Which record of the file, from 1.
+    /// Number of the record in the file, from 1.
     pub(crate) number: u64,
 }
 
-/// A run of records, and what stopped it.
+/// A run of records, and the error after it.
 #[derive(Debug)]
 pub(crate) struct Records {
     pub(crate) style: Style,
     pub(crate) chunk: Chunk,
     pub(crate) frames: Vec<Frame>,
-    /// What is wrong behind the last frame.
+    /// The error after the last frame, if any.
     pub(crate) bad: Option<Error>,
 }
 
@@ -60,26 +60,26 @@ pub(crate) struct RecordReader {
     skip_bad: bool,
 }
 
-/// What has to be passed over before the next record.
+/// What to skip before the next record.
 #[derive(Clone, Copy)]
 enum Skip {
     Nothing,
-    /// So many bytes, or, of a record that began a member, to the next member if that comes before.
+    /// This many bytes; for a record at the start of a member, at most to the next member.
     Bytes {
         claimed: u64,
         own_member: bool,
     },
-    /// To the next record that begins so many bytes from here or later.
+    /// To the next record that begins at least this many bytes from here.
     ToRecord {
         from: usize,
     },
     TheRest,
 }
 
-/// What stands at a position of the window.
+/// What is at a position of the window.
 enum Look {
     Record(Frame),
-    /// More bytes are needed to decide.
+    /// Undecided; more bytes are needed.
     More,
     Bad(Error, Skip),
 }
@@ -96,7 +96,7 @@ impl RecordReader {
         Self { window, style, path, limits, number: 0, skip: Skip::Nothing, skip_bad }
     }
 
-    /// Starts in the middle of a file: the next record has this number.
+    /// Starts in the middle of a file; the next record has this number.
     pub(crate) fn numbered_from(mut self, number: u64) -> Self {
         self.number = number.saturating_sub(1);
         self
@@ -106,7 +106,7 @@ impl RecordReader {
         self.window.offset()
     }
 
-    /// The next records, about [`Limits::batch`] bytes of them; `None` at the end of the file.
+    /// The next records, about [`Limits::batch`] bytes; `None` at the end of the file.
     pub(crate) fn next_batch(&mut self) -> Option<Records> {
         if let Err(error) = self.pass_over()? {
             return Some(self.finish(Vec::new(), 0, Some(error)));
@@ -121,7 +121,7 @@ impl RecordReader {
                     self.number = frame.number;
                     frames.push(frame);
                 }
-                // The end of the stream is news too: it completes the last record.
+                // The end of the stream is information, too: it completes the last record.
                 Look::More if self.window.is_open() => {
                     self.window.more();
                 }
@@ -143,8 +143,8 @@ impl RecordReader {
         Records { style: self.style, chunk: self.window.cut(length), frames, bad }
     }
 
-    /// The stream stops inside the record at `at`: by damage, or because the file was cut off, or
-    /// because the record claims to be longer than it is and others follow it.
+    /// The stream ends inside the record at `at`: because of damage, because the file was
+    /// truncated, or because the record claims to be longer than it is and others follow.
     fn cut_off(&mut self, frames: Vec<Frame>, at: usize) -> Records {
         let (place, unfinished) = (self.window.at(at), self.window.data.len() - at);
         let mut records = self.finish(frames, at, None);
@@ -172,8 +172,8 @@ impl RecordReader {
             let limit = self.limits.record() as u64;
             let error = self.too_long(self.window.at(at), "a record", limit, "record");
             let claimed = block.saturating_add(header as u64);
-            // A claim that cannot be true is no guide to the next record. One that can is: what looks like a record
-            // inside of it is part of a page.
+            // An impossible claim does not help to find the next record. For a possible one,
+            // anything inside that looks like a record is part of a page.
             let skip = match claimed <= self.limits.passed
                 && self.window.may_hold(at, claimed, &self.path)
             {
@@ -194,7 +194,7 @@ impl RecordReader {
         Look::Record(Frame { start: at, header, block, end, number: self.number + 1 })
     }
 
-    /// Length of the header and of the block it announces; `None` when more must be read.
+    /// Length of the header and of the block it announces; `None` if more must be read.
     fn header(&self, at: usize, data: &[u8]) -> Result<Option<(usize, u64)>, Error> {
         let visible = &data[..data.len().min(self.limits.header)];
         let found = match self.style {
@@ -234,7 +234,7 @@ impl RecordReader {
         Ok(Some((length, block)))
     }
 
-    /// Gets over what could not be read. `None` at the end of the file.
+    /// Skips what could not be read. `None` at the end of the file.
     fn pass_over(&mut self) -> Option<Result<(), Error>> {
         match std::mem::replace(&mut self.skip, Skip::Nothing) {
             Skip::Nothing => Some(Ok(())),
@@ -260,7 +260,7 @@ impl RecordReader {
                 self.window.drop_front(found);
                 return Some(Ok(()));
             }
-            // Keep the last line: the start of a record may be half read.
+            // Keep the last line, because it may be the beginning of a record.
             let data = &self.window.data;
             let line = memchr::memrchr(b'\n', data).unwrap_or(0);
             let keep = if data.len() - line > self.limits.header { data.len() } else { line };

@@ -1,6 +1,6 @@
-//! A packed file as plain bytes, for lists and logs that are no corpus.
+//! Reads a compressed file as plain bytes, for lists and logs that are not a corpus.
 //!
-//! Damage in a packed file is an error of reading; it does not go on behind it.
+//! Damage is a read error; does not continue after it.
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -9,9 +9,9 @@ use super::{Input, Packing, Unpack};
 use crate::error::Error;
 use crate::origin::Origin;
 
-/// How much is unpacked at once.
+/// Bytes unpacked at a time.
 const AT_ONCE: usize = 256 << 10;
-/// Enough of a file's beginning to know its packing.
+/// First bytes needed to recognize the compression.
 const FIRST: usize = 16;
 
 /// The unpacked bytes of a file.
@@ -22,12 +22,12 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// Opens a file or an object at an address, packed with gzip, Zstandard, bzip2, xz or nothing; `-` is standard
-    /// input.
+    /// Opens a file or an object at an address, compressed with gzip, Zstandard, bzip2, xz or not
+    /// at all; `-` is standard input.
     ///
     /// # Errors
     ///
-    /// It cannot be opened, or its beginning cannot be read.
+    /// The file cannot be opened, or its first bytes cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let shown = |path: &Path| hapax_remote::shown(&path.to_string_lossy()).into_owned();
         let cannot = |cause| Error::io("read", shown(path), cause);
@@ -50,7 +50,7 @@ impl BufRead for Unpacked {
             self.ready.clear();
             self.taken = 0;
             self.unpack.read(&mut self.ready, AT_ONCE).map_err(|damage| damage.cause)?;
-            // Where members begin matters to those who come back to a record.
+            // Member offsets are needed only to return to a record.
             self.unpack.take_marks().for_each(drop);
         }
         Ok(&self.ready[self.taken..])

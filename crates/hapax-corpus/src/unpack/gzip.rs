@@ -1,9 +1,9 @@
-//! One gzip member at a time, knowing where each begins and ends.
+//! Unpacks one gzip member at a time, with its start and end.
 //!
-//! Archives put every record into a member of its own, so a member's offset is a record's address.
-//! General decoders hide the borders between members; this one stops at each.
+//! Archives put every record into its own member, so a member's offset is the address of a record. General
+//! decoders hide the boundaries of members; this one stops at each.
 //!
-//! Format: RFC 1952. The deflate part (RFC 1951) and the checksum are flate2's.
+//! Format: RFC 1952. flate2 does the deflate part (RFC 1951) and the checksum.
 
 use std::io;
 
@@ -11,23 +11,23 @@ use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use super::input::Input;
 
-/// The longest header that is read: names and comments inside are of no use here.
+/// Maximum length of a header; names and comments in it are not used.
 const LONGEST_HEADER: usize = 64 << 10;
 
 pub(crate) struct Gzip {
     inflate: Decompress,
     crc: Crc,
     inside: bool,
-    /// The decoder wants memory that has been written before. Clearing the room at the end of a
-    /// long buffer again for every short member costs more than copying out of this.
+    /// The decoder needs initialized memory. Clearing the spare capacity of a long buffer for every
+    /// short member would cost more than copying from here.
     unpacked: Box<[u8]>,
 }
 
-/// What a call to [`Gzip::read`] ended with.
+/// The result of a call to [`Gzip::read`].
 pub(crate) enum Step {
-    /// So many bytes were appended, perhaps none yet.
+    /// This many bytes were appended, possibly none.
     Wrote(usize),
-    /// The member is over and its checksum is right; so many bytes were appended.
+    /// The member ended with a correct checksum; this many bytes were appended.
     MemberEnd(usize),
     FileEnd,
 }
@@ -42,13 +42,13 @@ impl Gzip {
         }
     }
 
-    /// Forgets a half-read member.
+    /// Drops a half-read member.
     pub(crate) fn reset(&mut self) {
         self.inside = false;
     }
 
-    /// Appends to `out`. An error of kind `InvalidData` or
-    /// `UnexpectedEof` is the file's fault, any other the system's.
+    /// Appends to `out`. Errors of kind `InvalidData` or `UnexpectedEof` are the file's fault,
+    /// others the system's.
     pub(crate) fn read(&mut self, input: &mut Input, out: &mut Vec<u8>) -> io::Result<Step> {
         if !self.inside {
             if input.available()?.is_empty() {
@@ -57,7 +57,7 @@ impl Gzip {
             if only_zeros_follow(input)? {
                 return Ok(Step::FileEnd);
             }
-            // Most headers are the fixed ten bytes; only then is it worth looking further.
+            // Most headers are the fixed ten bytes.
             let plain = matches!(input.peek(10)?, [_, _, _, flags, ..] if flags & 0x1e == 0);
             let length = header_length(input.peek(if plain { 10 } else { LONGEST_HEADER })?)?;
             input.consume(length);
@@ -113,12 +113,12 @@ impl Gzip {
     }
 }
 
-/// Could a member begin with these bytes?
+/// Whether a member could begin with these bytes.
 pub(crate) fn begins(bytes: &[u8]) -> bool {
     matches!(bytes, [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0)
 }
 
-/// Tapes and some writers fill the last block with zeros.
+/// Tapes and some writers pad the last block with zeros.
 fn only_zeros_follow(input: &mut Input) -> io::Result<bool> {
     if input.available()?.first() != Some(&0) {
         return Ok(false);
@@ -152,7 +152,7 @@ fn header_length(bytes: &[u8]) -> io::Result<usize> {
         let field = bytes.get(at..at + 2).ok_or_else(end)?;
         at += 2 + usize::from(u16::from_le_bytes([field[0], field[1]]));
     }
-    // A file name, then a comment, each ended by a zero.
+    // A file name, then a comment, each terminated by zero.
     for flag in [8, 16] {
         if flags & flag != 0 {
             let rest = bytes.get(at..).ok_or_else(end)?;

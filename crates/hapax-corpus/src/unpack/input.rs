@@ -1,19 +1,19 @@
-//! The bytes of one file as they lie on disk, in order, with their offset.
+//! The raw bytes of a file, in order, with their offset.
 
 use std::io::{self, Read, SeekFrom};
 
 use crate::origin::Seekable;
 
-/// How much is asked of the system at a time.
+/// Bytes per read of the operating system.
 const BUFFER: usize = 256 << 10;
 
-/// A buffered reader that knows where in the file it is, and can go back where the file can.
+/// A buffered reader that knows its offset, and can seek if the file can.
 pub(crate) struct Input {
     from: From,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Offset in the file of `buffer[end]`.
+    /// File offset of `buffer[end]`.
     read: u64,
 }
 
@@ -35,12 +35,12 @@ impl Input {
         Self { from, buffer: vec![0; BUFFER], start: 0, end: 0, read: 0 }
     }
 
-    /// Offset of the next byte that [`available`](Self::available) will show.
+    /// Offset of the next byte from [`available`](Self::available).
     pub(crate) fn offset(&self) -> u64 {
         self.read - (self.end - self.start) as u64
     }
 
-    /// At least one byte, or none at the end of the file.
+    /// At least one byte, except at the end of the file.
     pub(crate) fn available(&mut self) -> io::Result<&[u8]> {
         if self.start == self.end {
             self.start = 0;
@@ -50,7 +50,7 @@ impl Input {
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// At least `count` bytes, fewer only at the end of the file. `count` is small.
+    /// At least `count` bytes, except at the end of the file. `count` must be small.
     pub(crate) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         debug_assert!(count <= BUFFER, "only a header's worth can be looked at");
         if self.buffer.len() - self.start < count {
@@ -66,7 +66,7 @@ impl Input {
         self.start = (self.start + count).min(self.end);
     }
 
-    /// Continues at `offset` if the file can be gone back in.
+    /// Continues at `offset`; `false` if the file is not seekable.
     pub(crate) fn seek(&mut self, offset: u64) -> io::Result<bool> {
         match &mut self.from {
             From::Seekable(file) => {
@@ -96,7 +96,7 @@ impl Input {
     }
 }
 
-/// For the decoders that pull.
+/// For decoders that pull.
 impl Read for Input {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let bytes = self.available()?;

@@ -1,8 +1,8 @@
-//! Unpacks files, detecting the packing by the first bytes, never by the name.
+//! Unpacks files, detecting the compression by the first bytes, never by the name.
 //!
-//! A gzip member and a Zstandard frame begin at an offset of the file, and both are found again after damage; bzip2
-//! and xz are one stream. A mark maps a position of the unpacked stream to the member that began there, so a
-//! record's position becomes a file offset. Does not interpret the bytes.
+//! Gzip members and Zstandard frames begin at an offset of the file and can be found again after damage; bzip2
+//! and xz are one stream. A mark maps a position in the unpacked stream to the member that begins there, so
+//! that the position of a record becomes a file offset. Does not interpret the bytes.
 //!
 //! ```text
 //!   file offsets      0         731              2 104        2 900
@@ -26,10 +26,10 @@ pub use file::Unpacked;
 use gzip::{Gzip, Step};
 pub(crate) use input::Input;
 
-/// What xz may use; its largest ordinary preset needs 64 MiB.
+/// Memory limit for xz; its largest common preset needs 64 MiB.
 const XZ_MEMORY_KIB: u32 = 256 << 10;
 
-/// What a file is packed with.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     Plain,
@@ -42,7 +42,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// By the first bytes of a file.
+    /// Detects the compression by the first bytes of a file.
     pub fn of(first_bytes: &[u8]) -> Self {
         match first_bytes {
             bytes if gzip::begins(bytes) => Self::Gzip,
@@ -53,7 +53,7 @@ impl Packing {
         }
     }
 
-    /// By what a name ends in.
+    /// The compression by the extension of a name.
     pub fn by_name(path: &Path) -> Self {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("gz") => Self::Gzip,
@@ -77,20 +77,20 @@ impl fmt::Display for Packing {
     }
 }
 
-/// The beginning of a member: where in the unpacked stream, and where in the file.
+/// The start of a member: position in the unpacked stream, and offset in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) stream: u64,
     pub(crate) file: u64,
 }
 
-/// Packed data that cannot be unpacked, or a file that cannot be read.
+/// Compressed data that cannot be unpacked, or a file that cannot be read.
 #[derive(Debug)]
 pub(crate) struct Damage {
-    /// The member, or the plain file's offset.
+    /// Offset of the member, or in an uncompressed file.
     pub(crate) member: u64,
     pub(crate) cause: io::Error,
-    /// The system's fault: looking further is useless.
+    /// Whether it is the system's fault, so that continuing is pointless.
     pub(crate) fatal: bool,
 }
 
@@ -116,7 +116,7 @@ enum Frame {
 }
 
 impl Unpack {
-    /// `input` stands at the file's start, or at the start of a member.
+    /// `input` must be at the start of the file or of a member.
     pub(crate) fn new(input: Input, packing: Packing) -> io::Result<Self> {
         let member = input.offset();
         let codec = match packing {
@@ -130,7 +130,7 @@ impl Unpack {
                 XZ_MEMORY_KIB,
             ))),
         };
-        // In a plain file the stream is the file, so their positions are the same.
+        // In an uncompressed file, stream positions equal file offsets.
         let (first, stream) = match packing {
             Packing::Plain => (Mark { stream: 0, file: 0 }, member),
             _ => (Mark { stream: 0, file: member }, 0),
@@ -138,13 +138,14 @@ impl Unpack {
         Ok(Self { codec, marks: vec![first], stream, member })
     }
 
-    /// The members begun since this was last asked, and the first one.
+    /// The members begun since the last call, including the first one.
     pub(crate) fn take_marks(&mut self) -> impl Iterator<Item = Mark> {
         self.marks.drain(..)
     }
 
-    /// Appends at least one byte and about `room` at most to `out`; 0 at the end of the file. How many
-    /// depends on the file and on `room` only: batches are cut by it, and must be cut the same again.
+    /// Appends between one byte and about `room` bytes to `out`; 0 at the end of the file. The
+    /// number depends only on the file and `room`, because it determines batch boundaries, which
+    /// must be reproducible.
     pub(crate) fn read(&mut self, out: &mut Vec<u8>, room: usize) -> Result<usize, Damage> {
         out.reserve(room);
         loop {
@@ -164,7 +165,8 @@ impl Unpack {
         }
     }
 
-    /// One call of a decoder: how much it wrote and whether a member ended; `None` at the end.
+    /// One call of a decoder: the number of bytes written and whether a member ended; `None` at the
+    /// end.
     fn step(&mut self, out: &mut Vec<u8>, room: usize) -> io::Result<Option<(usize, bool)>> {
         match &mut self.codec {
             Codec::Plain(input) => {
@@ -190,7 +192,7 @@ impl Unpack {
         }
     }
 
-    /// After damage: goes to the next member. False when there is none, or no way to find it.
+    /// After damage, moves to the next member. `false` if there is none or it cannot be found.
     pub(crate) fn resynchronise(&mut self) -> io::Result<bool> {
         let bad = self.member;
         let (input, begins): (&mut Input, fn(&[u8]) -> bool) = match &mut self.codec {
@@ -205,7 +207,7 @@ impl Unpack {
                 (input, zstd_begins)
             }
         };
-        // A broken member may have swallowed the start of the next: look from just behind its own.
+        // A broken member may have swallowed the start of the next, so search from its own start.
         if input.offset() > bad {
             input.seek(bad + 1)?;
         }
@@ -233,7 +235,7 @@ impl Unpack {
         self.stream
     }
 
-    /// How far into the file.
+    /// Offset in the file.
     pub(crate) fn offset(&self) -> u64 {
         match &self.codec {
             Codec::Plain(input) | Codec::Gzip(input, _) | Codec::Zstd(input, ..) => input.offset(),
@@ -258,10 +260,10 @@ impl Unpack {
     }
 }
 
-/// How far ahead one look for a member's first bytes goes.
+/// How far to search for a member at a time.
 const LOOK: usize = 64 << 10;
 
-/// A frame of data, or one to be skipped.
+/// Whether a data frame or a skippable frame begins here.
 fn zstd_begins(bytes: &[u8]) -> bool {
     matches!(bytes, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
@@ -284,7 +286,7 @@ fn zstd_step(
     let packed = input.available()?;
     let nothing_follows = packed.is_empty();
     let mut from = InBuffer::around(packed);
-    // A slice and not the buffer, whose spare capacity depends on what it was used for before.
+    // A slice instead of the buffer, whose spare capacity depends on its history.
     out.resize(start + room, 0);
     let mut to = OutBuffer::around(&mut out[start..]);
     let result = decoder.run(&mut from, &mut to);
@@ -311,7 +313,7 @@ mod tests {
 
     use super::*;
 
-    /// The lengths of all reads, into a buffer that has this much room to begin with.
+    /// The lengths of all reads into a buffer of this capacity.
     fn lengths(bytes: &[u8], packing: Packing, capacity: usize) -> Vec<usize> {
         let input = Input::stream(Box::new(io::Cursor::new(bytes.to_vec())));
         let mut unpack = Unpack::new(input, packing).unwrap();

@@ -1,8 +1,8 @@
-//! The characters of a body, for formats that hold nothing else.
+//! Decodes a body to characters, for formats that hold nothing else.
 //!
-//! In this order: a byte order mark, the charset of the content type, valid UTF-8, a charset
-//! named in the first 1,024 bytes of a page, windows-1252. That is what a browser does short of
-//! guessing by frequency; a caller who knows better puts [`Content::Str`] into the document first.
+//! Tries, in this order: a byte order mark, the charset of the content type, valid UTF-8, a charset named in
+//! the first 1,024 bytes of a page, windows-1252. Browsers do the same, except for guessing by frequency;
+//! callers that know more put [`Content::Str`] into the document.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 
 use crate::document::{Content, Document};
 
-/// The body as text; what cannot be decoded becomes U+FFFD.
+/// The body as text; undecodable bytes become U+FFFD.
 pub(crate) fn of<'d>(document: &'d Document<'_>) -> Cow<'d, str> {
     let bytes = match &document.body.content {
         Content::Str(text) => return Cow::Borrowed(text),
@@ -30,7 +30,7 @@ pub(crate) fn of<'d>(document: &'d Document<'_>) -> Cow<'d, str> {
     named.unwrap_or(WINDOWS_1252).decode_without_bom_handling(bytes).0
 }
 
-/// The first `charset=...` that is a known name.
+/// The first `charset=...` with a known name.
 fn charset(bytes: &[u8]) -> Option<&'static Encoding> {
     let lower = bytes.to_ascii_lowercase();
     memchr::memmem::find_iter(&lower, b"charset").find_map(|at| {

@@ -1,7 +1,7 @@
 //! A file that appears under its name only when it is complete.
 //!
-//! Nothing is seen under the final name before everything is written and on the disk; a failure
-//! leaves what was there before.
+//! Nothing appears under the final name before everything is written and synced; a failure leaves the previous
+//! contents.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::unpack::Packing;
 
 const BUFFER: usize = 256 << 10;
-/// The level most archives use: zlib's default.
+/// zlib's default level, which most archives use.
 const GZIP_LEVEL: u32 = 6;
 const ZSTD_LEVEL: i32 = 3;
 
-/// A hidden file beside its target, renamed when finished and removed when dropped before.
+/// A hidden file next to its target: renamed when finished, removed when dropped before.
 #[derive(Debug)]
 pub(crate) struct PendingFile {
     target: PathBuf,
@@ -35,8 +35,8 @@ impl PendingFile {
         hidden_name.push(name);
         hidden_name.push(".partial");
         let hidden = target.with_file_name(hidden_name);
-        // What an interrupted run left goes; so does a link that somebody laid there, which must
-        // not be followed.
+        // Removes leftovers of an interrupted run, and a link placed there by someone else, which
+        // must not be followed.
         let _ = fs::remove_file(&hidden);
         let file =
             File::create_new(&hidden).map_err(|cause| Error::io("create", &hidden, cause))?;
@@ -44,7 +44,7 @@ impl PendingFile {
         Ok(Self { target: target.to_owned(), hidden, file })
     }
 
-    /// The name it will have, for errors.
+    /// The final name, for errors.
     pub(crate) fn name(&self) -> String {
         self.target.display().to_string()
     }
@@ -53,13 +53,13 @@ impl PendingFile {
         Error::io("write", &self.target, cause)
     }
 
-    /// Syncs and renames; the size of the file.
+    /// Syncs and renames the file; returns its size.
     pub(crate) fn finish(mut self) -> Result<u64, Error> {
         let written = self.complete();
         let bytes = written.map_err(|cause| self.error(cause))?;
         fs::rename(&self.hidden, &self.target)
             .map_err(|cause| Error::io("rename a finished file to", &self.target, cause))?;
-        // The rename is on disk when the folder is. Not every system can sync a folder.
+        // The rename is durable once the folder is synced. Not every system can sync a folder.
         let folder = self.target.parent().filter(|it| !it.as_os_str().is_empty());
         if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
             let _ = folder.sync_all();
@@ -94,13 +94,13 @@ impl Write for PendingFile {
 
 impl Drop for PendingFile {
     fn drop(&mut self) {
-        // After a rename there is nothing under this name any more.
+        // After a rename nothing is left under this name.
         drop(self.file.take());
         let _ = fs::remove_file(&self.hidden);
     }
 }
 
-/// One member or frame that holds exactly these bytes.
+/// Compresses the bytes as one member or frame.
 pub(crate) fn pack(packing: Packing, bytes: &[u8]) -> io::Result<Vec<u8>> {
     match packing {
         Packing::Gzip => {

@@ -1,9 +1,8 @@
-//! One JSON object a line.
+//! Writes one JSON object per line.
 //!
-//! A line that was read from JSONL goes out unchanged. Any other document becomes an object of
-//! `id`, `url`, `html` or `text`, `content_type`, `fetched`, `score` and `language`; what a document
-//! does not have is left out. What is neither page nor text is a `text` of null with the bytes in
-//! `base64`, which readers pass over.
+//! A line read from JSONL is written unchanged. Any other document becomes an object of `id`, `url`, `html` or
+//! `text`, `content_type`, `fetched`, `score` and `language`, without missing fields. Content that is neither
+//! page nor text becomes a `text` of null and the bytes in `base64`, which readers skip.
 
 use std::borrow::Cow;
 

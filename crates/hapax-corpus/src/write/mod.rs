@@ -1,11 +1,11 @@
-//! Corpora out: one file, one format, complete or not there at all.
+//! Writes corpora: one file in one format, complete or not there at all.
 //!
-//! An [`Encoder`], of which every thread has its own, makes [`Piece`]s of documents; an [`Output`] takes pieces in
-//! order and puts a complete file in its place, or leaves what was there before. A [`Writer`] is both. The same
-//! documents in the same pieces give the same bytes for any number of threads.
+//! An [`Encoder`], one per thread, makes [`Piece`]s of documents; an [`Output`] takes pieces in order and moves
+//! the complete file into place, or leaves the previous one. A [`Writer`] combines both. The same documents in
+//! the same pieces give the same bytes for any number of threads.
 //!
-//! A document that was read from the format it is written to goes out as it came: the JSON line, the row with all
-//! its columns, the WARC record byte for byte. From another format it takes along what [`Document`] holds.
+//! A document read from the output format is written unchanged: the JSON line, the row with all columns, the
+//! WARC record byte for byte. From another format, it keeps what [`Document`] holds.
 
 mod characters;
 mod file;
@@ -36,16 +36,16 @@ use crate::unpack::Packing;
 
 pub use table::Table;
 
-/// Bytes that a [`Writer`] encodes and packs together.
-const TOGETHER: usize = 1 << 20;
+/// Bytes that a [`Writer`] encodes and compresses together.
+const BATCH_SIZE: usize = 1 << 20;
 
-/// Makes the bytes or rows of documents.
+/// Encodes documents.
 pub struct Encoder {
     kind: Kind,
     packing: Packing,
     bytes: Vec<u8>,
     count: Written,
-    /// Of the file, for errors.
+    /// Name of the file, for errors.
     name: String,
 }
 
@@ -55,7 +55,7 @@ enum Kind {
     Parquet(RowEncoder),
 }
 
-/// Documents as they stand in a file.
+/// Encoded documents.
 #[derive(Debug)]
 pub struct Piece {
     content: Content,
@@ -69,16 +69,16 @@ enum Content {
 }
 
 impl Piece {
-    /// How many bytes it has, packed; of rows, in memory.
+    /// Compressed size in bytes; for rows, size in memory.
     pub fn bytes(&self) -> u64 {
         self.count.bytes
     }
 }
 
 impl Encoder {
-    /// For the format and packing that the name of `path` says: `.jsonl`, `.parquet` or `.warc`; behind `.jsonl` and
-    /// `.warc` also `.gz` or `.zst`. Records of archives that need no other packing are copied from the files of
-    /// `source`, from which the documents must come.
+    /// For the format and compression in the name of `path`: `.jsonl`, `.parquet` or `.warc`;
+    /// `.jsonl` and `.warc` may be followed by `.gz` or `.zst`. Archive records that need no other
+    /// compression are copied from the files of `source`, which the documents must come from.
     pub fn new(path: &Path, source: Option<&Source>) -> Result<Self, Error> {
         let packing = Packing::by_name(path);
         let failed =
@@ -114,8 +114,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// Says that a document was left out because another stands for it. Only archives have a
-    /// record for this; the other formats do nothing.
+    /// Records that a document was left out as a duplicate of another. Only WARC has a record for
+    /// this; other formats do nothing.
     pub fn write_removed(&mut self, removed: &Document<'_>, kept: &Kept<'_>) -> Result<(), Error> {
         if let Kind::Warc(records) = &self.kind {
             records.removed(&mut self.bytes, removed, kept)?;
@@ -124,7 +124,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// What was written since the last call, packed.
+    /// Everything written since the last call, compressed.
     pub fn piece(&mut self) -> Result<Piece, Error> {
         let mut count = std::mem::take(&mut self.count);
         let bytes = std::mem::take(&mut self.bytes);
@@ -146,10 +146,10 @@ impl Encoder {
         Ok(Piece { content, count })
     }
 
-    /// Is there enough for a piece?
+    /// Whether there is enough for a piece.
     fn full(&self) -> bool {
         match &self.kind {
-            Kind::Jsonl | Kind::Warc(_) => self.bytes.len() >= TOGETHER,
+            Kind::Jsonl | Kind::Warc(_) => self.bytes.len() >= BATCH_SIZE,
             Kind::Parquet(rows) => rows.ready() > 0,
         }
     }
@@ -164,16 +164,16 @@ pub struct Output {
 }
 
 enum Target {
-    /// With what stands in an empty file.
+    /// With the contents of an empty file.
     Bytes(PendingFile, Vec<u8>),
-    /// The first rows decide on the schema.
+    /// The first rows determine the schema.
     NoRows(PendingFile),
     Rows(Box<Table<PendingFile>>),
     Broken,
 }
 
 impl Output {
-    /// The file appears under this name when it is finished. Rows are encoded on so many threads.
+    /// The file appears under this name when it is finished. Rows are encoded on this many threads.
     pub fn create(path: &Path, threads: NonZero<usize>) -> Result<Self, Error> {
         let file = PendingFile::create(path)?;
         let name = file.name();
@@ -239,7 +239,7 @@ impl Output {
         self.error(&"an earlier document could not be written")
     }
 
-    /// Puts the file in its place. Without this call nothing appears.
+    /// Moves the file into place. Without this call no file appears.
     pub fn finish(mut self) -> Result<Written, Error> {
         self.start(&parquet::plain_schema(), Vec::new())?;
         let file = match std::mem::replace(&mut self.target, Target::Broken) {
@@ -254,7 +254,7 @@ impl Output {
     }
 }
 
-/// Takes documents one after the other.
+/// Writes documents one after the other.
 pub struct Writer {
     encoder: Encoder,
     output: Output,
@@ -276,35 +276,35 @@ impl Writer {
         if self.encoder.full() { self.output.add(self.encoder.piece()?) } else { Ok(()) }
     }
 
-    /// Puts the file in its place. Without this call nothing appears.
+    /// Moves the file into place. Without this call no file appears.
     pub fn finish(mut self) -> Result<Written, Error> {
         self.output.add(self.encoder.piece()?)?;
         self.output.finish()
     }
 }
 
-/// A writer for the format that the name of `path` says; see [`Encoder::new`].
+/// A writer for the format in the name of `path`; see [`Encoder::new`].
 pub fn create(path: &Path, source: Option<&Source>) -> Result<Writer, Error> {
     let encoder = Encoder::new(path, source)?;
     Ok(Writer { encoder, output: Output::create(path, NonZero::<usize>::MIN)? })
 }
 
-/// The document that stands for a removed one.
+/// The kept document of a removed one.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept<'a> {
     pub url: &'a str,
     pub fetched: Option<Timestamp>,
-    /// Its `WARC-Record-ID`, without brackets, where it has one.
+    /// Its `WARC-Record-ID`, without brackets, if it has one.
     pub record_id: Option<&'a str>,
-    /// Whether the removed one has exactly the same content, or only nearly.
+    /// Whether the removed document has exactly the same content, rather than nearly.
     pub exact: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     pub documents: u64,
-    /// Records about documents that were left out.
+    /// Number of records about documents that were left out.
     pub removed: u64,
-    /// The size of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }

@@ -1,11 +1,9 @@
-//! Rows for a Parquet file.
+//! Makes rows for a Parquet file.
 //!
-//! Rows that were read from Parquet go out with all their columns and the file's key and value
-//! pairs; their schema is that of the first one, and a row of another schema is refused. Any other
-//! document becomes a row of `id`, `url`, `html`, `text`, `bytes`, `content_type`, `fetched`,
-//! `score`, `language`, where just one of `html`, `text` and `bytes` holds its body.
-//!
-//! Does not encode: [`Table`](super::table::Table) does.
+//! Rows read from Parquet keep all their columns and the file's key-value pairs; their schema is that of the
+//! first one, and a row with another schema is refused. Any other document becomes a row of `id`, `url`,
+//! `html`, `text`, `bytes`, `content_type`, `fetched`, `score`, `language`, with its body in one of `html`,
+//! `text` and `bytes`. Does not encode; [`Table`](super::table::Table) does.
 
 use std::sync::Arc;
 
@@ -22,12 +20,12 @@ use crate::document::{Document, Kind};
 use crate::original::Original;
 use crate::read::parquet::Row;
 
-/// Rows that wait to be written together.
+/// Rows that are collected before writing.
 const MOST_ROWS: usize = 1024;
-/// Bytes of bodies that wait to be written together.
+/// Bytes of bodies that are collected before writing.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What every document of one file has to have in common.
+/// Why rows of different schemas are refused.
 pub(super) const MIXED: &str = "documents with different columns cannot share a Parquet file; write JSONL, \
                                or one file for each schema";
 
@@ -82,14 +80,14 @@ impl RowEncoder {
         Ok(())
     }
 
-    /// Everything since the last call, and what the input's file says about itself.
+    /// Everything since the last call, and the key-value pairs of the input file.
     pub(super) fn take(&mut self) -> Result<(Vec<RecordBatch>, Vec<KeyValue>), String> {
         self.flush().map_err(|error| error.to_string())?;
         self.kind = None;
         Ok((std::mem::take(&mut self.done), std::mem::take(&mut self.pairs)))
     }
 
-    /// Rows that are ready, in batches.
+    /// Number of complete batches.
     pub(super) fn ready(&self) -> usize {
         self.done.len()
     }
@@ -100,7 +98,7 @@ pub(super) fn plain_schema() -> SchemaRef {
     Columns::schema()
 }
 
-/// Rows chosen from batches of the input.
+/// Rows selected from batches of the input.
 struct Rows {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
@@ -128,7 +126,7 @@ impl Rows {
     }
 
     fn push(&mut self, row: &Row) {
-        // Rows of one input batch follow each other, so looking at the last is enough.
+        // Rows of one input batch are consecutive, so comparing with the last is enough.
         let known = self.batches.last().is_some_and(|last| {
             last.num_rows() == row.rows.num_rows()
                 && last.columns().iter().zip(row.rows.columns()).all(|(a, b)| Arc::ptr_eq(a, b))

@@ -1,7 +1,7 @@
 //! Writes the WARC `revisit` record of a removed document, which replay tools follow to the kept one.
 //!
-//! An exact copy gets the standard's profile, `identical-payload-digest`. A near-duplicate has another digest, so
-//! it gets [`NEAR`], with the same headers. The HTTP header of the removed record is kept as the block.
+//! An exact copy gets the standard's profile, `identical-payload-digest`. A near-duplicate has another digest,
+//! so it gets [`NEAR`] with the same headers. The block is the HTTP header of the removed record.
 //!
 //! Format: ISO 28500:2017, section 6.7.
 
@@ -11,7 +11,7 @@ use crate::document::Document;
 use crate::original::Original;
 
 const IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
-/// The profile of a record whose content is nearly, but not exactly, that of another.
+/// The profile for a record whose content is nearly, but not exactly, that of another.
 const NEAR: &str = "urn:hapax:warc:revisit:near-duplicate";
 
 pub(super) fn record(removed: &Document<'_>, kept: &Kept<'_>) -> Vec<u8> {
@@ -35,7 +35,7 @@ pub(super) fn record(removed: &Document<'_>, kept: &Kept<'_>) -> Vec<u8> {
     record
 }
 
-/// The archive's own digest, or one of what a reader sees.
+/// The archive's own digest, or one of the body.
 fn digest(document: &Document<'_>) -> String {
     let stored = match &document.original {
         Original::Warc(record) => record.field("WARC-Payload-Digest"),

@@ -1,9 +1,9 @@
-//! A Parquet file, packed with Zstandard, whose row groups are encoded side by side.
+//! Writes a Parquet file with Zstandard compression, encoding row groups in parallel.
 //!
-//! Rows wait until they are enough for a row group; a thread encodes it while others are read, and groups are
-//! appended in order. Of the last group, for which nothing is read any more, columns are encoded side by side. Where a
-//! group ends depends on the rows alone, so the same rows give the same bytes for any number of threads. Memory is one
-//! row group for each thread.
+//! Rows are collected to a row group; a thread encodes it while others are read, and groups are appended in
+//! order. The columns of the last group, after which nothing is read, are encoded in parallel. The boundaries
+//! of groups depend on the rows alone, so the same rows give the same bytes for any number of threads. Memory
+//! is one row group per thread.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -24,8 +24,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-/// A row group is closed when its columns have as many bytes, not packed, or so many rows: the last one is encoded when
-/// nothing else is left to do.
+/// A row group ends when its columns have this many uncompressed bytes or this many rows; it is
+/// limited because the last one is encoded when nothing else is left to do.
 const ROW_GROUP: usize = 32 << 20;
 const ROWS: usize = 1 << 16;
 
@@ -44,8 +44,9 @@ pub struct Table<W: Write + Send> {
 }
 
 impl<W: Write + Send> Table<W> {
-    /// A table into `file`; `pairs` are kept with it, `by` says who wrote it. Values of the columns `unique` hardly
-    /// repeat: a dictionary of them would cost time and bytes.
+    /// Writes a table to `file` with key-value `pairs`; `by` is the name of the writer. Columns in
+    /// `unique` have hardly any repeated values, so they get no dictionary, which would cost time
+    /// and space.
     pub fn create(
         file: W,
         schema: &SchemaRef,
@@ -88,7 +89,7 @@ impl<W: Write + Send> Table<W> {
         if self.bytes >= ROW_GROUP || self.rows >= ROWS { self.start(1) } else { Ok(()) }
     }
 
-    /// Encodes what waits as a row group, by so many threads.
+    /// Encodes the waiting rows as a row group, with `width` threads.
     fn start(&mut self, width: usize) -> Result<(), ParquetError> {
         let rows = std::mem::take(&mut self.waiting);
         (self.rows, self.bytes) = (0, 0);
@@ -123,12 +124,12 @@ impl<W: Write + Send> Table<W> {
         group.close().map(drop)
     }
 
-    /// Begins to encode the last rows: several tables may do so at once.
+    /// Starts encoding the last rows, so that several tables can do so at once.
     pub fn end(&mut self) -> Result<(), ParquetError> {
         self.start(self.threads)
     }
 
-    /// Ends the table; the file, not yet synced.
+    /// Ends the table and returns the file, not yet synced.
     pub fn finish(mut self) -> Result<W, ParquetError> {
         self.end()?;
         while !self.encoding.is_empty() {
@@ -138,15 +139,15 @@ impl<W: Write + Send> Table<W> {
     }
 }
 
-/// What the values take: no room that was reserved for more, so equal rows count the same.
+/// Size of the values, without spare capacity, so that equal rows count the same.
 pub(super) fn bytes_of(rows: &RecordBatch) -> usize {
     rows.columns().iter().map(|it| it.to_data().get_slice_memory_size().unwrap_or(0)).sum()
 }
 
-/// The columns of a row group, by up to `width` threads.
+/// Encodes the columns of a row group with up to `width` threads.
 fn encode(rows: &[RecordBatch], writers: Vec<ArrowColumnWriter>, width: usize) -> Encoded {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
-    // A field has a column for each of its leaves.
+    // A field has a column per leaf.
     let mut writers = writers.into_iter();
     let mut fields = Vec::new();
     for (number, field) in first.schema_ref().fields().iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Writes WARC records of the kept documents.
 //!
-//! A record read from WARC is written byte for byte; where input and output are packed alike and the record has its
-//! own gzip member or Zstandard frame, that member is copied packed. An ARC record becomes a WARC 1.1 `response`,
-//! other formats a `resource`, with ids made from content and place, equal in every run. Does not carry over
-//! warcinfo, request and metadata records.
+//! A record read from WARC is written byte for byte; if input and output have the same compression and the
+//! record has its own gzip member or Zstandard frame, that member is copied as it is. An ARC record becomes a
+//! WARC 1.1 `response`, other formats a `resource`, with ids made from content and place, equal in every run.
+//! Does not copy warcinfo, request and metadata records.
 //!
 //! Format: ISO 28500:2017.
 
@@ -19,17 +19,17 @@ use crate::original::{Archived, Original};
 use crate::source::{Files, Source};
 use crate::unpack::Packing;
 
-/// Makes records, each packed by itself.
+/// Makes records, each compressed separately.
 pub(super) struct Records {
     packing: Packing,
     input: Option<Arc<Files>>,
-    /// The input that was copied from last.
+    /// The input file that was copied from last.
     open: Option<(FileId, Box<dyn Seekable>)>,
 }
 
 impl Records {
-    /// Packed members are copied from the files of `source`, from which the documents must come;
-    /// without it they are packed anew.
+    /// Copies compressed members from the files of `source`, which the documents must come from;
+    /// without it, compresses them again.
     pub(super) fn new(packing: Packing, source: Option<&Source>) -> Self {
         Self { packing, input: source.map(|source| Arc::clone(&source.files)), open: None }
     }
@@ -80,7 +80,7 @@ impl Records {
         Ok(())
     }
 
-    /// True when the record's own member could be copied.
+    /// `true` if the record's own member could be copied.
     fn copy_member(
         &mut self,
         out: &mut Vec<u8>,
@@ -128,13 +128,13 @@ fn new_record(kind: &str, document: &Document<'_>, content_type: &str, block: &[
     record
 }
 
-/// The lines that every record begins with.
+/// The lines at the start of every record.
 pub(super) fn header(record: &mut Vec<u8>, kind: &str, document: &Document<'_>) {
     record.extend_from_slice(b"WARC/1.1\r\n");
     line(record, "WARC-Type", kind);
     line(record, "WARC-Record-ID", &format!("<{}>", record_id(kind, document)));
     line(record, "WARC-Target-URI", &target(document));
-    // The date is mandatory; one that nobody knows is the beginning of time.
+    // The date is mandatory; an unknown one is written as the epoch.
     let date = document.fetched.map_or("1970-01-01T00:00:00Z".to_owned(), |it| it.to_string());
     line(record, "WARC-Date", &date);
 }
@@ -153,7 +153,7 @@ pub(super) fn end(record: &mut Vec<u8>, block: &[u8]) {
     record.extend_from_slice(b"\r\n\r\n");
 }
 
-/// The address, or a made-up one where there is none.
+/// The address, or a generated one.
 fn target(document: &Document<'_>) -> String {
     match &document.url {
         Some(url) => one_line(url),
@@ -161,7 +161,7 @@ fn target(document: &Document<'_>) -> String {
     }
 }
 
-/// Nothing that comes from a document may end a header line or begin another.
+/// Replaces line breaks, so that a value cannot end a header line or add another.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for sign in text.chars() {
@@ -174,7 +174,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// A UUID of version 8 (RFC 9562) from what the record is about.
+/// A UUID of version 8 (RFC 9562), derived from the record's contents.
 fn record_id(kind: &str, document: &Document<'_>) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in [kind.as_bytes(), document.id.as_bytes(), document.body.content.as_bytes()] {

@@ -9,14 +9,14 @@ fn three() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_warc_reads_the_same_however_it_is_packed() {
+fn a_warc_reads_the_same_with_any_compression() {
     let folder = Folder::new();
     let records = three();
     let per_record = |pack: fn(&[u8]) -> Vec<u8>| -> Vec<u8> {
         records.iter().flat_map(|record| pack(record)).collect()
     };
     let plain = records.concat();
-    // One member that ends inside a record, as parallel packers make them.
+    // A member boundary inside a record, as parallel compressors make them.
     let mut across = gzip(&plain[..200]);
     across.extend_from_slice(&gzip(&plain[200..]));
     let forms = [
@@ -48,7 +48,7 @@ fn a_place_is_the_offset_of_the_gzip_member() {
 }
 
 #[test]
-fn what_a_response_says_about_itself_arrives() {
+fn metadata_of_a_response_is_read() {
     let folder = Folder::new();
     let all = read_well(&folder.file("x.warc", response("http://a.test/", "<p>x</p>")));
     let document = &all.documents[0];

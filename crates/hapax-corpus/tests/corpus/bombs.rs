@@ -1,4 +1,4 @@
-//! Input that unpacks or goes on for ever.
+//! Inputs that unpack, or continue, without end.
 
 use std::fs::File;
 use std::path::Path;
@@ -165,7 +165,7 @@ fn a_document_file_has_a_limit_too() {
     assert!(error.contains("of more than 1048576 bytes"), "{error}");
 }
 
-/// A table with one column, `text`, as a writer that knows nothing of Arrow leaves it.
+/// A table with one column, `text`, as written by a program that does not use Arrow.
 fn table(path: &Path, column: ArrayRef, compression: Compression, dictionary: bool) {
     let rows = RecordBatch::try_from_iter([("text", column)]).unwrap();
     let properties = WriterProperties::builder()
@@ -187,7 +187,7 @@ fn texts(folder: &Folder, values: Vec<&str>, compression: Compression) -> String
     path.to_str().unwrap().to_owned()
 }
 
-/// Gives the first page another claim of the size it unpacks to, of as many bytes.
+/// Replaces the unpacked size claimed by the first page by another number of the same length.
 fn claim(path: &str, real: u32, claimed: u32) {
     let varint = |value: u32| {
         let mut value = value << 1;
@@ -224,7 +224,7 @@ fn a_page_of_a_table_that_unpacks_too_far_is_refused_before_it_is_unpacked() {
         let error = failure(&path, limited(limits()));
         assert!(error.contains("a page of more than 4194304 bytes"), "{error}");
         assert_eq!(read(&path, limited_skipping(limits())).unwrap().bad.len(), 1);
-        // As it should be where that much is wanted.
+        // Read normally if this size is allowed.
         assert_eq!(read(&path, ReadOptions::default()).unwrap().documents.len(), 1);
     }
 }
@@ -235,7 +235,7 @@ fn a_page_of_a_table_that_unpacks_further_than_it_says_is_refused() {
     let text = "word ".repeat(2 << 20);
     let length = text.len() as u32 + 4;
     let limits = || Limits { record: 1 << 20, ..Limits::default() };
-    // The library unpacks it to the end, whatever was claimed.
+    // The library unpacks it completely, whatever the claim.
     let path = texts(&folder, vec![&text], Compression::GZIP(GzipLevel::default()));
     claim(&path, length, 2 << 20);
     let error = failure(&path, limited(limits()));
@@ -277,7 +277,7 @@ fn rows_that_share_one_long_value_are_decoded_a_few_at_a_time() {
 #[test]
 fn a_table_whose_schema_is_nested_without_end_is_refused() {
     let folder = Folder::new();
-    // The version, then a list of 100,000 elements called x that each hold the next.
+    // The version, then a list of 100,000 elements called x that each contain the next.
     let mut footer = vec![0x15, 2, 0x19, 0xfc, 0xa0, 0x8d, 0x06];
     (0..100_000).for_each(|_| footer.extend([0x48, 1, b'x', 0x15, 2, 0]));
     footer.extend([0x16, 0, 0x19, 0x0c, 0]);

@@ -1,4 +1,4 @@
-//! Files that are cut off, overwritten or not what they are said to be.
+//! Files that are truncated, overwritten or have another format than stated.
 
 use hapax_corpus::{Format, ReadOptions, Source};
 
@@ -126,7 +126,7 @@ fn zeros_behind_the_last_member_are_padding_and_other_bytes_are_not() {
 }
 
 #[test]
-fn a_jsonl_file_goes_on_behind_a_damaged_member() {
+fn a_jsonl_file_continues_after_a_damaged_member() {
     let folder = Folder::new();
     let lines = |from: usize| -> String {
         (from..from + 50)

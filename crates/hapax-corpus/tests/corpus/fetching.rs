@@ -1,10 +1,10 @@
-//! Every document can be had again by its place.
+//! Every document can be read again by its place.
 
 use hapax_corpus::{Content, Document, Format, Original, ReadOptions, Source};
 
 use crate::make::{Folder, bzip2, gzip, read_all, response, words, xz, zstd};
 
-/// Reads a corpus and then every document of it again, last one first.
+/// Reads a corpus, and then every document again, last one first.
 fn check(input: &str, options: ReadOptions) {
     let source = Source::open(&[input], options).unwrap();
     let all = read_all(&source).unwrap();

@@ -52,7 +52,7 @@ fn globs_and_lists_stand_for_their_files() {
 }
 
 #[test]
-fn what_stands_for_nothing_is_an_error() {
+fn inputs_that_match_nothing_are_an_error() {
     let folder = Folder::new();
     folder.file("empty/.keep", "");
     let error = |input: &str| {
@@ -77,7 +77,7 @@ fn a_missing_file_is_counted_with_skip_bad() {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_looked_into_has_its_place_with_skip_bad() {
+fn unreadable_inputs_have_their_place_with_skip_bad() {
     let folder = Folder::new();
     folder.file("empty/style.css", "p {}");
     folder.file("site/a.txt", "a");

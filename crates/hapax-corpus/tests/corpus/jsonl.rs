@@ -22,7 +22,7 @@ fn the_usual_names_are_found_and_html_wins_over_text() {
     assert_eq!(document.field("nested").as_deref(), Some(r#"{"id":"no"}"#));
 }
 
-/// As a table would hold it: which copy is kept may hang on the last bit.
+/// As a table would store it: the last bit may decide which copy is kept.
 #[test]
 fn a_score_is_read_to_the_last_bit() {
     let folder = Folder::new();
@@ -33,7 +33,7 @@ fn a_score_is_read_to_the_last_bit() {
 }
 
 #[test]
-fn named_fields_are_the_only_ones() {
+fn named_fields_replace_the_usual_ones() {
     let folder = Folder::new();
     let path = folder.file("x.jsonl", r#"{"id":"a","key":"b","html":"<p>","words":"text"}"#);
     let fields = Fields { id: Some("key".into()), text: Some("words".into()), ..Fields::default() };
@@ -47,14 +47,14 @@ fn named_fields_are_the_only_ones() {
 }
 
 #[test]
-fn a_document_without_a_name_is_called_after_its_url_or_line() {
+fn a_document_without_an_id_is_named_by_its_url_or_line() {
     let folder = Folder::new();
     let path = folder.file("x.jsonl", "{\"text\":\"a\",\"url\":\"u:1\"}\n{\"text\":\"b\"}\n");
     assert_eq!(read_well(&path).ids(), ["u:1", &format!("{path}:2")]);
 }
 
 #[test]
-fn a_broken_line_has_its_number_and_costs_only_itself() {
+fn a_malformed_line_is_reported_with_its_number_and_loses_only_itself() {
     let folder = Folder::new();
     let text = [
         r#"{"text":"a"}"#,
@@ -98,11 +98,11 @@ fn bytes_that_are_not_utf_8_are_an_error_with_a_column() {
 }
 
 #[test]
-fn every_packing_is_known_by_its_bytes() {
+fn every_compression_is_recognized_by_its_bytes() {
     let folder = Folder::new();
     let text: String = (0..1000).map(|n| format!("{{\"text\":\"line {n}\"}}\n")).collect();
     for pack in [gzip, zstd, bzip2, xz] {
-        // The name says nothing.
+        // The name has no information.
         let all = read_well(&folder.file("x.data", pack(text.as_bytes())));
         assert_eq!(all.bodies().last().map(String::as_str), Some("line 999"));
         assert_eq!(all.documents.len(), 1000);

@@ -1,4 +1,4 @@
-//! The crate from outside: files in, documents out, files out.
+//! Tests of the crate through its public interface: files in, documents out, files out.
 //!
 //! [`make`] makes fixtures; the other modules are named after what they test.
 

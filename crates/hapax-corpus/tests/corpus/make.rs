@@ -1,4 +1,4 @@
-//! Fixtures made on the spot, and short ways to read them.
+//! Makes fixtures and reads them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes a file and gives its path as an input.
+    /// Writes a file and returns its path as an input.
     pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -30,7 +30,7 @@ impl Folder {
     }
 }
 
-/// What a corpus holds, in order and with nothing borrowed.
+/// The contents of a corpus, in order and owned.
 #[derive(Debug, Default)]
 pub(crate) struct Everything {
     pub(crate) documents: Vec<Document<'static>>,
@@ -78,7 +78,7 @@ pub(crate) fn skipping() -> ReadOptions {
     ReadOptions { skip_bad: true, ..ReadOptions::default() }
 }
 
-/// The error that reading stops with.
+/// The error that ends reading.
 pub(crate) fn failure(input: &str, options: ReadOptions) -> String {
     read(input, options).unwrap_err().to_string()
 }
@@ -127,7 +127,7 @@ pub(crate) fn xz(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Text that does not pack to nothing, different for every seed.
+/// Text that does not compress well, different for every seed.
 pub(crate) fn words(seed: u64, count: usize) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut text = String::new();

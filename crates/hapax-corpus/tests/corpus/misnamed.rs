@@ -1,4 +1,4 @@
-//! Files that are not what they are called, fields that nobody has, and files without a byte.
+//! Files with misleading names, fields that no record has, and empty files.
 
 use std::num::NonZero;
 
@@ -17,7 +17,7 @@ fn named(format: Format) -> ReadOptions {
 }
 
 #[test]
-fn a_promise_that_the_bytes_break_is_an_error_and_not_one_long_text() {
+fn bytes_that_contradict_the_name_are_an_error_and_not_one_long_text() {
     let folder = Folder::new();
     let line = "{\"text\":\"a\"}\n";
     for (name, bytes, told) in [
@@ -46,7 +46,7 @@ fn a_promise_that_the_bytes_break_is_an_error_and_not_one_long_text() {
 }
 
 #[test]
-fn what_a_caller_names_is_read_as_that() {
+fn a_stated_format_is_used() {
     let folder = Folder::new();
     let table = folder.file("x.csv", "id,text\n1,a\n");
     assert_eq!(read(&table, named(Format::Lines)).unwrap().bodies(), ["id,text", "1,a"]);
@@ -99,7 +99,7 @@ fn a_name_of_any_bytes_counts_in_a_folder_and_what_is_left_out_is_counted() {
     let folder = Folder::new();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.html");
     if std::fs::write(folder.path("").join(name), "<p>a").is_err() {
-        // Some systems have no such names.
+        // Some systems do not allow such names.
         return;
     }
     for name in ["b.shtml", "c.xht", "d.markdown", "style.css", "e.json", "f.csv", ".hidden"] {
@@ -139,7 +139,7 @@ fn a_field_that_no_record_has_is_known() {
     assert_eq!(absent(&path, &["site"], default()), Some(("site".to_owned(), Vec::new())));
     let path = folder.file("x.html", "<p>words");
     assert_eq!(absent(&path, &["site"], default()), Some(("site".to_owned(), Vec::new())));
-    // Without a record, or behind damage, nothing is known.
+    // Nothing is known without records, or after damage.
     assert_eq!(absent(&folder.file("e.jsonl", ""), &["site"], default()), None);
     let cut = gzip(b"{\"text\":\"a\"}\n");
     let path = folder.file("cut.jsonl.gz", &cut[..cut.len() - 6]);

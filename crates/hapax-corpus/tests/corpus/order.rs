@@ -1,4 +1,4 @@
-//! The answer does not depend on the number of threads.
+//! Results do not depend on the number of threads.
 
 use std::num::NonZero;
 
@@ -59,7 +59,7 @@ fn run(input: &str, threads: usize, skip_bad: bool) -> (Vec<String>, Option<Stri
 }
 
 #[test]
-fn many_threads_see_what_one_sees() {
+fn many_threads_give_the_results_of_one() {
     let folder = Folder::new();
     let input = corpus(&folder);
     let (one, error) = run(&input, 1, true);
@@ -129,10 +129,10 @@ fn the_size_of_batches_changes_nothing() {
     assert!(read(5000) == expected);
 }
 
-/// Buffers of batches that are done with are used again, and how many there are at a time depends on the
-/// threads. A job that goes on behind a batch relies on the cuts.
+/// Buffers of finished batches are reused, and their number depends on the threads. Resuming a job
+/// relies on the batch boundaries.
 #[test]
-fn batches_are_cut_the_same_however_long_each_is_held() {
+fn batch_boundaries_do_not_depend_on_how_long_batches_are_held() {
     let folder = Folder::new();
     let lines: String =
         (0..9000).map(|n| format!("{{\"id\":\"{n}\",\"text\":\"{}\"}}\n", words(n, 60))).collect();

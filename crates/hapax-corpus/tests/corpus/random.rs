@@ -1,4 +1,4 @@
-//! Random and randomly damaged bytes: nothing panics, nothing runs for ever, nothing is invented.
+//! Random and randomly damaged bytes: no panics, no endless loops, no invented content.
 
 use hapax_corpus::{Format, Limits, ReadOptions, Source};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn read(bytes: Vec<u8>, format: Option<Format>, batch: usize) -> crate::make::Ev
     read_all(&Source::from_reader("random", std::io::Cursor::new(bytes), options)).unwrap()
 }
 
-/// Pieces that mean something to a parser, so that random bytes get further than the first test.
+/// Fragments with a meaning to parsers, so that random bytes get past the first test.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         3 => Just(b"WARC/1.0\r\n".to_vec()),
@@ -52,7 +52,7 @@ fn formats() -> impl Strategy<Value = Option<Format>> {
 
 proptest! {
     #[test]
-    fn any_bytes_come_to_an_end(bytes in pieces(), format in formats(), batch in 1usize..300) {
+    fn reading_any_bytes_ends(bytes in pieces(), format in formats(), batch in 1usize..300) {
         for packed in [bytes.clone(), gzip(&bytes), zstd(&bytes)] {
             let all = read(packed, format, batch);
             let entries = all.documents.len() + all.facts.len() + all.passed.len() + all.bad.len();
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn warc_behind_any_start_comes_to_an_end(bytes in pieces()) {
+    fn reading_warc_after_any_bytes_ends(bytes in pieces()) {
         let mut archive = response("http://a.test/first", "x");
         archive.extend_from_slice(&bytes);
         archive.extend_from_slice(b"\r\n");
@@ -70,7 +70,7 @@ proptest! {
         prop_assert_eq!(all.ids().first().copied(), Some("http://a.test/first"));
     }
 
-    /// With one byte changed, every document is either as it was or reported.
+    /// With one byte changed, every document is either unchanged or reported.
     #[test]
     fn a_changed_byte_in_gzip_is_never_taken_for_content(
         at in any::<prop::sample::Index>(),
@@ -81,7 +81,7 @@ proptest! {
         for (n, body) in bodies.iter().enumerate() {
             bytes.extend(gzip(&response(&format!("http://a.test/{n}"), body)));
         }
-        // Without its first bytes it would not be a gzip file at all.
+        // Changing the first bytes would make it another kind of file.
         let at = 4 + at.index(bytes.len() - 4);
         bytes[at] ^= change;
         let all = read(bytes, Some(Format::Warc), 500);
@@ -90,7 +90,7 @@ proptest! {
             prop_assert_eq!(&body, &bodies[n]);
         }
         prop_assert!(all.documents.len() == 8 || !all.bad.is_empty());
-        // From a stream there is no going back, so a broken member may take the next with it.
+        // A stream is not seekable, so a broken member may take the next with it.
         prop_assert!(all.documents.len() >= 5, "{} left: {:?}", all.documents.len(), all.bad);
     }
 

@@ -17,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 
 use crate::make::{Folder, failure, gzip, read, read_all, read_well, words};
 
-/// Rows of a crawl in row groups of ten, with a column of no use to us.
+/// Rows of a crawl in row groups of ten, with an unused column.
 pub(crate) fn table(path: &Path, rows: i64) -> String {
     let numbers: Vec<i64> = (0..rows).collect();
     let texts: Vec<String> = numbers.iter().map(|n| words(*n as u64, 30)).collect();
@@ -87,7 +87,7 @@ fn only_the_needed_columns_are_read_on_request() {
 }
 
 #[test]
-fn a_missing_or_unfit_column_is_an_error_that_lists_what_there_is() {
+fn a_missing_or_unsuitable_column_is_an_error_that_lists_the_existing_ones() {
     let folder = Folder::new();
     let path = table(&folder.path("x.parquet"), 3);
     let with = |name: &str| {

@@ -1,4 +1,4 @@
-//! Corpora out, and in again.
+//! Writes corpora and reads them back.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn every_second(input: &str, output: &Path) {
 }
 
 #[test]
-fn jsonl_lines_come_out_as_they_went_in() {
+fn jsonl_lines_are_written_unchanged() {
     let folder = Folder::new();
     let odd = "{ \"text\": \"a\", \"extra\": [1.50, {\"x\":null}] , \"id\":1}";
     let input = folder.file("in.jsonl", format!("{odd}\r\n{{\"text\":\"b\"}}\n{odd}"));
@@ -75,7 +75,7 @@ fn warc_members_are_copied_byte_for_byte() {
     let folder = Folder::new();
     let records: Vec<Vec<u8>> =
         (0..9).map(|n| response(&format!("http://a.test/{n}"), &words(n, 90))).collect();
-    // Levels and headers that this program would not have written itself.
+    // Compression levels and headers that this program would not produce.
     let strange = |bytes: &[u8]| {
         let mut encoder = flate2::GzBuilder::new()
             .filename("x")
@@ -101,7 +101,7 @@ fn warc_members_are_copied_byte_for_byte() {
         every_second(&folder.file(input, bytes), &output);
         assert!(std::fs::read(output).unwrap() == expected, "{input}");
     }
-    // Packed otherwise, the records are still the same.
+    // With another compression, the records are still the same.
     let output = folder.path("again.warc.gz");
     every_second(&folder.file("in.warc.bz2", bzip2(&records.concat())), &output);
     let all = read_well(output.to_str().unwrap());
@@ -164,7 +164,7 @@ fn removed_records_become_revisits_that_are_read_as_facts() {
     assert!(!text.contains("almost"));
 }
 
-/// Documents of every kind of input, with nothing of the input left but what a document holds.
+/// Documents of every kind of input, without their originals.
 fn mixed(folder: &Folder) -> Vec<Document<'static>> {
     let latin = warc(
         "resource",
@@ -194,7 +194,7 @@ fn any_document_can_go_into_any_format() {
         }
         writer.finish().unwrap();
         let again = read_well(path.to_str().unwrap());
-        // A picture has no text, so text formats hold it but do not read it back as a document.
+        // A picture has no text, so text formats store it but do not read it back as a document.
         let bodies = again.bodies();
         let expected = if name.contains("warc") { 4 } else { 3 };
         assert_eq!(bodies.len(), expected, "{name}: {:?}", again.bad);
@@ -228,7 +228,7 @@ fn the_same_documents_give_the_same_bytes() {
 }
 
 #[test]
-fn an_unfinished_file_leaves_the_old_one_and_no_trace() {
+fn an_unfinished_file_leaves_the_old_one_and_no_temporary_file() {
     let folder = Folder::new();
     let documents = mixed(&folder);
     for name in ["out.jsonl", "out.parquet", "out.warc.gz"] {
@@ -280,7 +280,7 @@ fn nothing_in_a_document_can_add_a_header_line() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_waits_under_the_hidden_name_is_not_followed() {
+fn a_link_under_the_hidden_name_is_not_followed() {
     let folder = Folder::new();
     let input = folder.file("in.jsonl", "{\"text\":\"a\"}\n{\"text\":\"b\"}\n");
     folder.file("precious", "mine");

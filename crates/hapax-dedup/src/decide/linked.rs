@@ -1,27 +1,26 @@
-//! Pages that have something to do with another one.
+//! The pages that have a match, numbered for grouping.
 //!
-//! Most pages of a corpus have no duplicate and nothing to decide; only the others are grouped, so that
-//! what grouping costs grows with the duplicates and not with the corpus.
+//! Most pages of a corpus have no duplicate and need no decision. Grouping only the linked pages makes its cost
+//! grow with the number of duplicates, not with the corpus.
 
 use std::borrow::Cow;
 
 use hapax::fingerprint::ContentHash;
 use hapax::group::batch::UnionFind;
-use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules, ScopeKey, note_domains};
+use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules, ScopeKey, set_domain_places};
 
 use crate::addresses::Address;
 use crate::error::Error;
 use crate::facts::FactTable;
 use crate::pages::Pages;
 
-/// Pages in linked, numbered for grouping.
 #[derive(Debug)]
 pub(super) struct Linked<'p> {
     /// Addresses that lead to documents.
     pub(super) addresses: Vec<Address>,
-    /// Positions of the pages, ascending; addresses count on behind the last page.
+    /// Positions of the pages, ascending. Addresses get the numbers after the last page.
     pub(super) pages: Vec<u32>,
-    /// What the rules see of them.
+    /// The facts that the winner rules compare.
     pub(super) facts: Vec<PageFacts<'p>>,
     contents: Vec<Option<ContentHash>>,
     scopes: Vec<ScopeKey>,
@@ -63,8 +62,9 @@ impl<'p> Linked<'p> {
         this
     }
 
-    /// Notes which domain had a text first, among pages that copies and these links connect.
-    pub(super) fn note_domains(&mut self, links: impl Iterator<Item = (u32, u32)>) {
+    /// Marks the domain that had each text first, among pages connected by exact copies or by
+    /// `links`.
+    pub(super) fn set_domain_places(&mut self, links: impl Iterator<Item = (u32, u32)>) {
         let documents = self.facts.len() - self.addresses.len();
         let mut sets = UnionFind::new(documents as u32);
         for (a, b) in links.filter_map(|(a, b)| Some((self.place(a)?, self.place(b)?))) {
@@ -77,10 +77,10 @@ impl<'p> Linked<'p> {
             sets.union(two[0], two[1]);
         }
         let set_of: Vec<u32> = (0..documents as u32).map(|page| sets.find(page)).collect();
-        note_domains(&mut self.facts[..documents], |page| set_of[page]);
+        set_domain_places(&mut self.facts[..documents], |page| set_of[page]);
     }
 
-    /// The number of a page in linked.
+    /// The number of a page among the linked pages; `None` if it has no match.
     pub(super) fn place(&self, page: u32) -> Option<u32> {
         self.pages.binary_search(&page).ok().map(|place| place as u32)
     }
@@ -104,7 +104,7 @@ impl<'p> Linked<'p> {
         )?)
     }
 
-    /// Who stays instead of a page.
+    /// The kept page of the group of `page`.
     pub(super) fn winner(&self, grouping: &Grouping, page: u32) -> u32 {
         match self.place(page) {
             Some(place) => self.pages[grouping.winner(place) as usize],

@@ -31,14 +31,14 @@ use crate::confirm::Contents;
 use crate::error::Error;
 use crate::exact;
 use crate::facts::FactTable;
-use crate::near::{self, Joiner, Matcher, Member, Near, lead};
+use crate::near::{self, Joiner, Matcher, Member, Near, choose_representatives};
 use crate::options::Options;
 use crate::pages::Pages;
 
-/// How often pages that lost the same winner choose one of them.
+/// Rounds in which pages that lost the same winner choose a new one among themselves.
 const LOST_ROUNDS: usize = 16;
 
-/// What becomes of every document.
+/// The decision on every document.
 #[derive(Debug)]
 pub struct Decision<'p> {
     pages: &'p Pages,
@@ -46,7 +46,7 @@ pub struct Decision<'p> {
     linked: Linked<'p>,
     pairs: Vec<NearPair>,
     grouping: Grouping,
-    /// Pages that were to go, and whose texts did not bear it out.
+    /// Pages whose removal was undone because their texts were not similar enough.
     unconfirmed: BTreeMap<u32, Unconfirmed>,
     earlier: &'p Pages,
     known: BTreeMap<u32, Known>,
@@ -54,59 +54,62 @@ pub struct Decision<'p> {
     effort: Effort,
 }
 
-/// A match that the texts did not bear out.
+/// A match by signature that the texts refuted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Unconfirmed {
     winner: u32,
     similarity: f32,
 }
 
-/// How the decision was come by.
+/// Work counters of the decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// Pairs that the fingerprints proposed.
+    /// Candidate pairs found by fingerprints.
     pub candidates: u64,
-    /// Pairs of sketches that were compared.
+    /// Pairs whose sketches were compared.
     pub compared: u64,
-    /// Pairs that were confirmed.
+    /// Confirmed pairs.
     pub confirmed: u64,
-    /// Pages in dense clusters: compared with their representatives only.
+    /// Pages in dense clusters; each was compared with its representative only.
     pub dense: u64,
-    /// Pages that share a fingerprint with many others and a text with none.
+    /// Pages with the same fingerprint as many others and different text.
     pub collisions: u64,
-    /// Pages with so many others near them that not all were compared.
+    /// Pages with so many chance matches that not all of them were compared.
     pub saturated: u64,
-    /// Within how many bits, where there are such pages.
+    /// Distance in bits within which saturated pages were compared; `None` if sketches proposed
+    /// their candidates or no page is saturated.
     pub saturated_within: Option<u32>,
-    /// Or with which chance a partner at the least similarity was found, by sketches.
+    /// Probability of finding a partner at the minimum similarity where sketches proposed the
+    /// candidates.
     pub saturated_chance: Option<f64>,
 }
 
-/// What becomes of one document.
+/// The decision on one document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     pub outcome: Outcome,
-    /// The position of the document that stays instead; its own when it stays.
+    /// Position of the kept document of its group; its own position if it is kept.
     pub winner: u32,
-    /// The winner was kept by an earlier job: its position is one among those documents.
+    /// `true` if an earlier job kept the winner; `winner` is then a position among the earlier
+    /// documents.
     pub earlier: bool,
     pub distance: u8,
-    /// Estimated similarity of the two.
+    /// Estimated Jaccard similarity to the winner; 1 for a kept document.
     pub similarity: f32,
 }
 
-/// The document that stays and those that go for its sake.
+/// A kept document and the documents removed as its duplicates.
 #[derive(Clone, Debug)]
 pub struct Group<'d, 'p> {
     decision: &'d Decision<'p>,
     star: &'d Star,
 }
 
-/// Decides on all pages. Temporary files, if there is need of them, go to the folder `scratch`.
+/// Decides on all pages. Writes temporary files to the folder `scratch` if memory is short.
 ///
 /// # Errors
 ///
-/// The bound is too wide, or there are more pairs than can be grouped.
+/// The distance bound is too wide, or there are more pairs than grouping can number.
 pub fn decide<'p>(
     pages: &'p Pages,
     facts: &[Fact],
@@ -125,7 +128,7 @@ pub fn decide<'p>(
     let matcher = Matcher::new(pages, options);
     let classes = exact::classes(pages, &table, |page| !known.contains_key(&page));
     let representatives = &classes.representatives;
-    let joiner = Joiner { executor, memory: options.memory_beside(pages)?, scratch };
+    let joiner = Joiner { executor, memory: options.join_memory(pages)?, scratch };
     let bounds = (options.policy.within, options.many);
     let near = near::find(representatives, pages, &matcher, &table, bounds, &joiner)?;
     let addresses = resolve(facts, pages);
@@ -133,22 +136,22 @@ pub fn decide<'p>(
     resolve_groups(pages, &table, &matcher, rules, found)
 }
 
-/// Who has something to do with whom.
+/// Everything that connects pages.
 pub(crate) struct Found<'p> {
-    /// Pages that have an exact copy.
+    /// Pages with an exact copy.
     pub(crate) copies: Vec<u32>,
-    /// Pairs and members.
+    /// Near pairs and members of dense clusters.
     pub(crate) near: Near,
-    /// Addresses that lead to a page.
+    /// Addresses that lead to a page by redirect or revisit.
     pub(crate) addresses: Vec<Address>,
-    /// Pages of earlier jobs.
+    /// Pages kept by earlier jobs.
     pub(crate) earlier: &'p Pages,
-    /// Pages that match one of those.
+    /// New pages that match one of them.
     pub(crate) known: BTreeMap<u32, Known>,
 }
 
-/// Decides when it is known who is alike. `pages` may be some of a corpus, if nobody among them has anything
-/// to do with the others.
+/// Groups pages after matching. `pages` may be a part of a corpus if no page in it matches a page
+/// outside.
 pub(crate) fn resolve_groups<'p>(
     pages: &'p Pages,
     table: &FactTable<'p>,
@@ -174,7 +177,7 @@ pub(crate) fn resolve_groups<'p>(
     let mut linked = Linked::new(pages, table, linked, addresses);
     let members = near.members.iter().map(|member| (member.page, member.representative));
     if rules.list().contains(&Rule::FirstDomain) {
-        linked.note_domains(near.pairs.iter().map(|pair| (pair.a, pair.b)).chain(members));
+        linked.set_domain_places(near.pairs.iter().map(|pair| (pair.a, pair.b)).chain(members));
     }
     let mut pairs = near.pairs;
     let grouping = match near.members.is_empty() {
@@ -208,22 +211,19 @@ pub(crate) fn resolve_groups<'p>(
 }
 
 impl<'p> Decision<'p> {
-    /// The documents it is about.
     pub fn pages(&self) -> &'p Pages {
         self.pages
     }
 
-    /// The rules by which winners were chosen.
     pub fn rules(&self) -> &'p Rules {
         self.rules
     }
 
-    /// Addresses that lead to documents.
+    /// Redirects and revisits that lead to documents.
     pub fn addresses(&self) -> &[Address] {
         &self.linked.addresses
     }
 
-    /// How it was come by.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -233,7 +233,7 @@ impl<'p> Decision<'p> {
         Some((place, &self.grouping.placements()[place as usize]))
     }
 
-    /// What becomes of a document.
+    /// The decision on a document.
     pub fn verdict(&self, page: u32) -> Verdict {
         if let Some(known) = self.known.get(&page) {
             return Verdict {
@@ -262,8 +262,8 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Why a document goes and its winner stays, or why it does not go although its signature is like
-    /// another one's; `None` when it simply stays.
+    /// Why a document was removed, or why it was kept although its signature matches another one;
+    /// `None` if it was kept without a match.
     pub fn reason(&self, page: u32) -> Option<Reason> {
         if self.known.contains_key(&page) {
             return Some(Reason { rule: "earlier", text: "kept by an earlier job".to_owned() });
@@ -289,12 +289,12 @@ impl<'p> Decision<'p> {
         (self.verdict(page).outcome == Outcome::Kept).then_some(refuted)
     }
 
-    /// How many documents stay because their texts did not bear out what their signatures said.
+    /// Number of documents kept because their texts refuted a match by signature.
     pub fn unconfirmed_count(&self) -> usize {
         self.unconfirmed.keys().filter(|&&page| self.unconfirmed(page).is_some()).count()
     }
 
-    /// Documents that go for being nearly like another one of the corpus, with that one.
+    /// Documents removed as near-duplicates of another document of this corpus, with their winners.
     pub(crate) fn near_removals(&self) -> impl Iterator<Item = (u32, u32)> {
         let all = self.pages.len() as u32;
         let documents = self.linked.pages.iter().copied().take_while(move |&page| page < all);
@@ -305,8 +305,8 @@ impl<'p> Decision<'p> {
         })
     }
 
-    /// These pairs of contents are no matches: their pages are grouped again without them. Pages that
-    /// lost the same one may have been compared with it only, and are compared with each other.
+    /// Drops the refuted pairs and groups their pages again. Pages that lost the same winner may
+    /// have been compared with nothing else, so they are compared with each other.
     pub(crate) fn refute(
         &mut self,
         refuted: &BTreeMap<Contents, f32>,
@@ -331,13 +331,13 @@ impl<'p> Decision<'p> {
             .retain(|pair| similarity(pair.a, pair.b).or(similarity(pair.b, pair.a)).is_none());
         let (matcher, table) = (Matcher::new(pages, options), FactTable::new(pages, self.rules));
         for alike in left.into_values() {
-            let members = lead(alike, 2, LOST_ROUNDS, &matcher, &table).members;
+            let members = choose_representatives(alike, 2, LOST_ROUNDS, &matcher, &table).members;
             self.pairs.extend(members.iter().map(Member::pair));
         }
         self.regroup()
     }
 
-    /// Only matches that were confirmed remain.
+    /// Drops all unconfirmed pairs and groups again.
     pub(crate) fn keep_only(&mut self, confirmed: impl Fn(Contents) -> bool) -> Result<(), Error> {
         let pages = self.pages;
         let stands =
@@ -348,14 +348,14 @@ impl<'p> Decision<'p> {
 
     fn regroup(&mut self) -> Result<(), Error> {
         if self.rules.list().contains(&Rule::FirstDomain) {
-            self.linked.note_domains(self.pairs.iter().map(|pair| (pair.a, pair.b)));
+            self.linked.set_domain_places(self.pairs.iter().map(|pair| (pair.a, pair.b)));
         }
         self.grouping = self.linked.group(self.rules, &self.pairs)?;
         Ok(())
     }
 
-    /// Pairs that were proposed and nearly confirmed, the most similar first; their pages ended
-    /// in different groups.
+    /// Candidate pairs that failed confirmation by little, most similar first, whose pages are in
+    /// different groups.
     pub fn nearly_alike(&self) -> impl Iterator<Item = &NearPair> {
         let winner = |page| {
             let verdict = self.verdict(page);
@@ -364,36 +364,35 @@ impl<'p> Decision<'p> {
         self.refused.iter().filter(move |pair| winner(pair.a) != winner(pair.b))
     }
 
-    /// Where the winner of a verdict is found, and its place there.
+    /// The pages that hold the winner of a verdict, and its position there.
     pub fn winner(&self, verdict: &Verdict) -> (&'p Pages, u32) {
         (if verdict.earlier { self.earlier } else { self.pages }, verdict.winner)
     }
 
-    /// Documents that go because an earlier job kept one like them, in order.
+    /// Documents that match one kept by an earlier job, ascending.
     pub fn known(&self) -> impl Iterator<Item = u32> {
         self.known.keys().copied()
     }
 
-    /// Groups of two documents or more, by the position of their winners. Addresses that lead to a
-    /// document do not count.
+    /// Groups of two or more documents, ascending by winner. Addresses that lead to a document do
+    /// not count.
     pub fn groups(&self) -> impl Iterator<Item = Group<'_, 'p>> {
         let all = self.grouping.stars().iter().filter(|star| star.size > 1);
         all.map(|star| Group { decision: self, star }).filter(|group| group.documents().count() > 1)
     }
 
-    /// Chains of matching pages that plain transitive closure would have made one group.
+    /// Chains of matching pages that transitive closure would have merged into one group.
     pub fn families(&self) -> &[hapax::group::Family] {
         self.grouping.families()
     }
 }
 
 impl Group<'_, '_> {
-    /// The document that stays.
     pub fn winner(&self) -> u32 {
         self.decision.linked.pages[self.star.winner as usize]
     }
 
-    /// Its documents: the winner, then the others, best first.
+    /// The winner, then the other documents, best first.
     pub fn documents(&self) -> impl Iterator<Item = u32> {
         let members = self.decision.grouping.members(self.star).iter();
         let all = self.decision.pages.len() as u32;

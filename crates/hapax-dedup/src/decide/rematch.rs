@@ -1,11 +1,12 @@
-//! Members of clusters find a kept page that they match themselves.
+//! Compares members of dense clusters with the kept pages, if their representative is removed.
 //!
-//! A member was compared with its representative only (see [`near`](mod@crate::near)). If the representative is removed, the
-//! member is compared with the page kept instead. Components in which a member is kept all the same are gone through once,
-//! best page first: a page that matches no kept page by a known pair is compared with those kept so far.
+//! A member was compared with its representative only (see [`near`](mod@crate::near)); if that is removed, with
+//! the page kept instead. Components that still keep a member are scanned once, best page first: a page that
+//! matches no kept page by a known pair is compared with those kept so far.
 //!
-//! Guarantees that every added pair is confirmed and inside a component, so components can be resolved apart from each
-//! other, and that no two kept pages match, one of them a member, but for what [`bands`](mod@bands) miss beyond [`SCANNED`].
+//! Guarantees that every added pair is confirmed and inside one component, so components can be resolved
+//! separately. No kept member matches another kept page, except for pairs that [`bands`](mod@bands) miss where
+//! over [`SCANNED`] pages are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -19,12 +20,13 @@ use crate::error::Error;
 use crate::near::{Matcher, Member, bands};
 use crate::pages::Pages;
 
-/// Up to so many kept pages are looked through for one that matches; of more, sketches propose some.
+/// Up to this many kept pages are compared one by one; beyond that, sketch bands propose
+/// candidates.
 const SCANNED: usize = 1 << 13;
-/// So many kept pages that agree in a band of the sketch are compared, the last ones.
+/// Kept pages compared per band of the sketch: the most recent ones.
 const IN_BAND: usize = 64;
 
-/// Groups by pairs and members; `pairs` gets what was confirmed on the way.
+/// Groups by pairs and members, and adds the pairs confirmed on the way to `pairs`.
 pub(super) fn rematch(
     (members, links): (&[Member], &[(u32, u32)]),
     pairs: &mut Vec<NearPair>,
@@ -72,7 +74,7 @@ pub(super) fn rematch(
     Ok(grouping)
 }
 
-/// The component of each page in `linked`, by its number there.
+/// The component of each linked page, by its number.
 fn components(linked: &Linked<'_>, pairs: &[NearPair], links: &[(u32, u32)]) -> Vec<u32> {
     let all = linked.pages.len() as u32;
     let mut sets = UnionFind::new(all);
@@ -83,15 +85,16 @@ fn components(linked: &Linked<'_>, pairs: &[NearPair], links: &[(u32, u32)]) -> 
     (0..all).map(|place| sets.find(place)).collect()
 }
 
-/// What is known of a component: its pairs from both ends, and its pages without a pair, with themselves.
+/// The pairs of a component in both directions. A page without a pair is paired with itself.
 #[derive(Default)]
 struct Component {
     pairs: Vec<(u32, u32)>,
 }
 
 impl Component {
-    /// Chooses kept pages as grouping will, best first, and adds the pairs that this takes. Representatives are all
-    /// compared with each other, so they are compared with kept members only.
+    /// Chooses kept pages in the same order as grouping, best first, and adds the pairs needed for
+    /// that to `found`. Representatives were all compared with each other already, so they are
+    /// compared with kept members only.
     fn compare_kept(
         mut self,
         linked: &Linked<'_>,
@@ -136,7 +139,7 @@ impl Component {
 struct Kept {
     pages: Vec<u32>,
     fingerprints: Vec<u64>,
-    /// Where they are, by band of the sketch, from [`SCANNED`] on.
+    /// Places of kept pages by band of the sketch; filled from [`SCANNED`] pages on.
     by_band: BTreeMap<(usize, u64), Vec<u32>>,
 }
 
@@ -156,7 +159,7 @@ impl Kept {
         }
     }
 
-    /// The first that matches a page.
+    /// The best kept page that matches `page`, as a pair.
     fn matching(&self, page: u32, pages: &Pages, matcher: &Matcher<'_>) -> Option<NearPair> {
         if self.pages.len() >= SCANNED && bands::suffice(matcher.least()) {
             let buckets = bands_of(page, pages).filter_map(|key| self.by_band.get(&key));

@@ -1,7 +1,9 @@
-//! Decisions on made-up pages, checked by comparing everything with everything.
+//! Decisions on generated pages, compared with a reference that compares all pairs.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Fingerprinter, MaxDistance, Recipe, Sketch};
-use hapax::group::{BatchInput, Grouping, NearPair, Outcome, PageFacts, ScopeKey, note_domains};
+use hapax::group::{
+    BatchInput, Grouping, NearPair, Outcome, PageFacts, ScopeKey, set_domain_places,
+};
 use hapax::join::OneThread;
 use hapax::similarity::MinSimilarity;
 use hapax_corpus::{Fact, FileId, Place};
@@ -14,7 +16,6 @@ use crate::against::Earlier;
 use crate::options::Options;
 use crate::pages::{NewPage, Pages, Status};
 
-/// No earlier documents.
 static NOTHING: std::sync::LazyLock<Earlier> = std::sync::LazyLock::new(Earlier::default);
 
 fn options() -> Options {
@@ -27,7 +28,7 @@ fn options() -> Options {
     options
 }
 
-/// A page whose fingerprint and sketch differ from nothing in these bits.
+/// A page whose fingerprint and sketch have exactly these bits set.
 fn page(name: usize, content: usize, fingerprint: &[u8], sketch: &[u16], scope: u64) -> NewPage {
     let mut bytes = [0; 128];
     for &bit in sketch {
@@ -56,14 +57,14 @@ fn gather(list: &[NewPage]) -> Pages {
     pages
 }
 
-/// What the rules see of pages that each have a domain of their own, whatever the sets of copies are.
+/// Page facts with a domain of its own for each page, so that age never decides.
 fn competitors(pages: &Pages) -> Vec<PageFacts<'_>> {
     let mut facts: Vec<_> = (0..pages.len() as u32).map(|it| pages.facts(it)).collect();
-    note_domains(&mut facts, |_| 0);
+    set_domain_places(&mut facts, |_| 0);
     facts
 }
 
-/// All pairs that match, by looking at all pairs.
+/// Reference implementation: compares all pairs.
 fn slow_pairs(pages: &Pages, options: &Options) -> Vec<NearPair> {
     let mut pairs = Vec::new();
     for a in 0..pages.len() as u32 {
@@ -81,12 +82,12 @@ fn slow_pairs(pages: &Pages, options: &Options) -> Vec<NearPair> {
     pairs
 }
 
-/// Runs of bits, so that sketches are 0 to 240 of 1,024 bits apart: similar down to 0.53.
+/// Runs of bits, so that sketches differ in 0 to 240 of 1,024 bits: similarity down to 0.53.
 fn sketch_bits() -> impl Strategy<Value = Vec<u16>> {
     (0u16..4, 0u16..60).prop_map(|(base, length)| (base * 200..base * 200 + length).collect())
 }
 
-/// Which content, bits of the fingerprint, bits of the sketch, scope.
+/// Content, bits of the fingerprint, bits of the sketch, scope.
 type Drawn = (usize, Vec<u8>, Vec<u16>, u64);
 
 fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
@@ -94,7 +95,7 @@ fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
     prop::collection::vec(one, 1..60)
 }
 
-/// Every page with a fingerprint and a content of its own.
+/// Pages that share no fingerprint and no content.
 fn distinct_pages() -> impl Strategy<Value = Vec<NewPage>> {
     let own = |i: usize| (0..6).filter(move |bit| i >> bit & 1 == 1).map(|bit| 20 + bit);
     drawn().prop_map(move |list| {
@@ -106,7 +107,7 @@ fn distinct_pages() -> impl Strategy<Value = Vec<NewPage>> {
     })
 }
 
-/// Pages that share fingerprints and contents; what shares a content shares everything.
+/// Pages that share fingerprints and contents; equal contents have equal fingerprints and sketches.
 fn alike_pages() -> impl Strategy<Value = Vec<NewPage>> {
     drawn().prop_map(|list| {
         let make = |(i, (content, fingerprint, sketch, scope)): (usize, Drawn)| {
@@ -146,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_goes_matches_the_one_that_stays_and_is_no_better(list in alike_pages()) {
+    fn a_removed_page_matches_its_winner_and_does_not_outrank_it(list in alike_pages()) {
         let (pages, options) = (gather(&list), options());
         let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
         let pairs = slow_pairs(&pages, &options);
@@ -186,8 +187,8 @@ proptest! {
     }
 }
 
-/// Families of pages around a center each: up to `bits` of the fingerprint and `spread` of the sketch
-/// differ from it, all contents are different, and families are far apart.
+/// Families of pages, each around a centre: members differ from it in up to `bits` of the
+/// fingerprint and `spread` of the sketch. All contents differ, and families are far apart.
 fn families(sizes: &[usize], bits: usize, spread: u64) -> Vec<NewPage> {
     let mix = |i: u64| {
         let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -208,7 +209,7 @@ fn families(sizes: &[usize], bits: usize, spread: u64) -> Vec<NewPage> {
             list.push(page(name, name, &fingerprint, &sketch, 0));
         }
     }
-    // Good and bad pages come in no order.
+    // Shuffled, so that good and bad pages mix.
     list.sort_by_key(|page| mix(page.id.len() as u64 + page.fingerprint.to_bits()));
     list
 }
@@ -224,8 +225,9 @@ fn slowly(pages: &Pages, options: &Options) -> Grouping {
 }
 
 #[test]
-fn dense_clusters_in_which_all_are_alike_get_the_groups_of_comparing_all_pairs() {
-    // Sketches at most 30 + 30 of 1,024 bits apart: similar to 0.88 at least; 3 + 3 bits.
+fn dense_clusters_of_similar_pages_are_grouped_as_by_comparing_all_pairs() {
+    // Sketches differ in at most 30 + 30 of 1,024 bits, similarity at least 0.88; fingerprints in 3
+    // + 3 bits.
     let list = families(&[900, 300, 70, 65, 40, 2, 1, 1], 3, 30);
     let (pages, options) = (gather(&list), options());
     let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
@@ -239,10 +241,12 @@ fn dense_clusters_in_which_all_are_alike_get_the_groups_of_comparing_all_pairs()
 
 #[test]
 fn dense_clusters_in_which_many_do_not_match_lose_few_duplicates() {
-    // Up to 10 bits and 160 of 1,024 bits of the sketch from each other: many pairs do not match.
+    // Fingerprints differ in up to 10 bits and sketches in up to 160 of 1,024: many pairs do not
+    // match.
     let list = families(&[900, 300, 150, 70], 5, 80);
     let (pages, mut options) = (gather(&list), options());
-    // By address: in the order of the corpus, those in the middle of a family would come first.
+    // Without rules the corpus order decides; with the defaults, the middle of a family would come
+    // first.
     options.keep = "".parse().unwrap();
     let decision = decide(&pages, &[], &NOTHING, &options, &OneThread, Path::new("")).unwrap();
     let slow = slowly(&pages, &options);
@@ -264,8 +268,8 @@ fn dense_clusters_in_which_many_do_not_match_lose_few_duplicates() {
     }
 }
 
-/// Revisions of one page: each differs from the one before in `step` bits of the sketch, and from time to time in a bit of
-/// the fingerprint. Which one is best says `rank`.
+/// Revisions of one page: each differs from the one before in `step` bits of the sketch, and now
+/// and then in a bit of the fingerprint. `rank` decides which revision is preferred.
 fn history(revisions: usize, step: usize, rank: impl Fn(usize) -> usize) -> Vec<NewPage> {
     let make = |revision: usize| {
         let sketch: Vec<u16> = (0..revision * step).map(|it| (it * 389 % 1024) as u16).collect();
@@ -301,7 +305,7 @@ fn no_two_kept_revisions_of_a_page_match_whichever_is_preferred() {
     }
 }
 
-/// Members of dense clusters that nothing connects are not compared with each other, and those are few.
+/// Unconnected members of dense clusters are not compared with each other, but they are few.
 #[test]
 fn few_kept_revisions_of_a_long_history_match_whichever_is_preferred() {
     for rank in RANKS {
@@ -318,7 +322,7 @@ fn few_kept_revisions_of_a_long_history_match_whichever_is_preferred() {
 }
 
 #[test]
-fn short_pages_go_only_for_exact_copies_and_empty_ones_never() {
+fn short_pages_match_exact_copies_only_and_empty_pages_match_nothing() {
     let list: Vec<NewPage> = [
         (Status::TooShort, 1),
         (Status::TooShort, 1),
@@ -351,7 +355,7 @@ fn addresses_that_redirect_belong_to_the_group_at_the_end_of_their_chain() {
         redirect("http://middle.test/", "http://001.test/"),
         redirect("http://nowhere.test/", "http://gone.test/"),
         redirect("http://round.test/", "http://round.test/"),
-        // A document of the corpus is a document, whatever is said about it.
+        // An address that has a document of its own is not a redirect.
         redirect("http://000.test/", "http://002.test/"),
     ];
     let (pages, options) = (gather(&list), options());
@@ -359,14 +363,14 @@ fn addresses_that_redirect_belong_to_the_group_at_the_end_of_their_chain() {
     let found: Vec<(&str, u32)> =
         decision.addresses().iter().map(|it| (it.url.as_str(), it.document)).collect();
     assert_eq!(found, [("http://old.test/", 1), ("http://middle.test/", 1)]);
-    // The second document has the content of the first; they are one group of two documents.
+    // The second document is an exact copy of the first, so the group has two documents.
     assert_eq!(decision.verdict(1).winner, 0);
     let groups: Vec<Vec<u32>> =
         decision.groups().map(|group| group.documents().collect()).collect();
     assert_eq!(groups, [vec![0, 1, 2]]);
 }
 
-/// Three copies of one text, by address and time; the second one's fingerprint differs a little.
+/// Three copies of one text, by address and time; the fingerprint of the second differs slightly.
 fn copies(list: [(&str, Option<i64>); 3]) -> Pages {
     let mut pages = Pages::default();
     for (i, (url, fetched)) in list.into_iter().enumerate() {
@@ -394,7 +398,7 @@ fn between_domains_age_decides_and_not_what_a_copier_controls() {
     let seen = copies([(short, Some(30)), (other, Some(20)), (original, Some(10))]);
     let first = "first-domain";
     assert_eq!(kept_and_why(&seen), (original.to_owned(), vec![(0, first), (1, first)]));
-    // A time that is not known is later than any other; without times the first in the corpus stays.
+    // An unknown time ranks after every known one; without times the first in the corpus is kept.
     let partly = copies([(short, None), (other, None), (original, Some(10))]);
     assert_eq!(kept_and_why(&partly).0, original);
     let unknown = copies([(original, None), (short, None), (other, None)]);
@@ -402,9 +406,9 @@ fn between_domains_age_decides_and_not_what_a_copier_controls() {
 }
 
 #[test]
-fn a_domain_is_as_old_as_its_oldest_copy_and_the_rules_behind_choose_among_its_pages() {
-    // Comparing two at a time would run in a circle: the second is the oldest, the first is https
-    // where the second is not, and the third is older than the first.
+fn a_domain_is_as_old_as_its_oldest_copy_and_later_rules_choose_among_its_pages() {
+    // Pairwise comparison would be cyclic here: the second page is the oldest, the first has https
+    // where the second has not, and the third is older than the first.
     let [new, old] = ["https://a.org/x", "http://www.a.org/x"];
     let pages = copies([(new, Some(20)), (old, Some(10)), ("https://b.org/x", Some(15))]);
     let why = vec![(1, "https"), (2, "first-domain")];

@@ -1,7 +1,7 @@
-//! Who is connected with whom.
+//! Distributed steps for connected components.
 //!
-//! Edges are `a` and `b`. A forest of a batch connects what the batch connects with fewer edges than
-//! nodes, so that edges of many batches stay few; a component is known by its least node.
+//! Edges have columns `a` and `b`. A spanning forest of a batch connects what the batch connects with fewer
+//! edges than nodes, so merging many batches stays small. A component is named by its smallest node.
 
 use arrow_array::RecordBatch;
 use hapax::group::batch::UnionFind;
@@ -12,11 +12,11 @@ use crate::error::Error;
 use crate::pages::Pages;
 
 impl Steps {
-    /// Edges that connect the same nodes: every node with the least of its component.
+    /// Replaces edges by a star: every node with the smallest node of its component.
     ///
     /// # Errors
     ///
-    /// These are no edges, or too many.
+    /// The rows have no edge columns, or there are too many nodes.
     pub fn forest(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let (nodes, least) = connected(rows)?;
         let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -27,18 +27,18 @@ impl Steps {
         batch("edge", vec![("a", numbers(a)), ("b", numbers(b))])
     }
 
-    /// The component of every node: `node` and `component`.
+    /// The component of every node: columns `node` and `component`.
     ///
     /// # Errors
     ///
-    /// These are no edges, or too many.
+    /// The rows have no edge columns, or there are too many nodes.
     pub fn components(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let (nodes, least) = connected(rows)?;
         batch("component", vec![("node", numbers(nodes)), ("component", numbers(least))])
     }
 }
 
-/// All nodes, ascending, and the least node of each one's component.
+/// All nodes, ascending, and the smallest node of the component of each.
 fn connected(rows: &RecordBatch) -> Result<(Vec<i64>, Vec<i64>), Error> {
     let rows = Rows::of(rows, "edge");
     let (a, b) = (rows.numbers("a")?, rows.numbers("b")?);

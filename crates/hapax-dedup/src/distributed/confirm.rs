@@ -1,8 +1,9 @@
-//! Candidates that are confirmed or not.
+//! Distributed step that confirms candidates.
 //!
-//! Rows of *representatives* are `position`, `scope`, `fingerprint`, `sketch`, `keyed`, `own`: all that comparing needs, so
-//! that names do not travel. `own` is null where no frame is known. `keyed` is the short sketch under the key of the job and a hash of the domain; null
-//! without a key. A candidate comes with both of its representatives.
+//! A *representative* row has `position`, `scope`, `fingerprint`, `sketch`, `keyed` and `own`: everything a
+//! comparison needs, so names are not moved. `own` is null where the host has no frame. `keyed` is the short
+//! sketch under the key of the job and a hash of the domain; null without a key. A candidate comes with both
+//! its representatives.
 
 use std::sync::Arc;
 
@@ -20,15 +21,16 @@ use crate::pages::Pages;
 
 const DOMAIN: usize = 8;
 
-/// What a near match between domains needs, for rows that travel without names.
+/// What confirming a match between domains needs: the short keyed sketch and the domain's hash.
 pub(super) struct Proof {
     short: ShortSketch,
-    /// All zeros without a domain. Nobody finds two domains with one hash.
+    /// Hash of the domain; all zeros without one. Finding another domain with a given hash takes
+    /// about 2^64 tries.
     domain: [u8; DOMAIN],
 }
 
 impl Proof {
-    /// `None` of a page without a short sketch.
+    /// `None` if the page has no short sketch.
     pub(super) fn of(pages: &Pages, page: u32) -> Option<Self> {
         let mut domain = [0; DOMAIN];
         let name = domain_of(pages.url(page)).to_ascii_lowercase();
@@ -58,8 +60,9 @@ impl Proof {
 }
 
 impl Steps {
-    /// Confirms candidates: `a`, `b`, and of each `fingerprint_a`, `sketch_a`, `keyed_a`, `own_a` and so on. What is near comes back
-    /// with `distance`, `similarity` and whether it is `alike`; what is not does not.
+    /// Confirms candidates `a`, `b` with `fingerprint_a`, `sketch_a`, `keyed_a`, `own_a` and the
+    /// same of `b`. Returns the near ones with `distance`, `similarity` and `alike` (whether the
+    /// pair is confirmed), and drops the others.
     pub fn confirm(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "candidate");
         let (a, b) = (rows.numbers("a")?, rows.numbers("b")?);
@@ -97,7 +100,7 @@ impl Steps {
         )
     }
 
-    /// As [`Confirm::stands`] for pages that are here.
+    /// As [`Confirm::stands`], for pages in rows.
     fn stands(&self, rows: &Rows<'_>, keyed: [&BinaryArray; 2], row: usize) -> Result<bool, Error> {
         if self.options.confirm == Confirm::No {
             return Ok(true);

@@ -1,16 +1,16 @@
-//! Distributed steps for exact copies and dense clusters: which page represents which.
+//! Distributed steps that collapse exact copies and dense clusters to representatives.
 //!
-//! [`Steps::copies`] needs all rows of one `bucket` of the signatures in one batch, [`Steps::thin`] all
-//! representatives of one `bucket`.
+//! [`Steps::copies`] needs all rows of one signature `bucket` in one batch; [`Steps::thin`] needs all
+//! representatives of one `bucket` in one batch.
 //!
 //! | column | holds |
 //! |---|---|
-//! | `role` | 0 a representative, which goes on; 1 an exact copy of `target`; 2 a member represented by `target`; 3 a representative of the same cluster as `target`; 9 effort |
-//! | `position` | of the document; how many sketches were compared, of effort |
-//! | `target` | as above; how many collisions there are, of effort |
+//! | `role` | 0 a representative, which goes to the next step; 1 an exact copy of `target`; 2 a member represented by `target`; 3 a representative of the same cluster as `target`; 9 work counters |
+//! | `position` | of the document; for role 9 the number of sketches compared |
+//! | `target` | as above; for role 9 the number of pages with the same fingerprint and different text |
 //! | `distance`, `similarity` | of members |
-//! | `scope`, `fingerprint`, `sketch`, `keyed`, `own` | of representatives, out of [`Steps::copies`]: all that comparing needs |
-//! | `named`, `page`, `own`, `bucket` | of representatives, in and out of [`Steps::thin`]: for choosing the best, and who must be in one batch |
+//! | `scope`, `fingerprint`, `sketch`, `keyed`, `own` | of representatives that leave [`Steps::copies`]: everything a comparison needs |
+//! | `named`, `page`, `own`, `bucket` | of representatives, in and out of [`Steps::thin`]: to choose the best, and the key to move rows by |
 
 use arrow_array::builder::{
     ArrayBuilder, BinaryBuilder, BooleanBuilder, Float32Builder, Int64Builder,
@@ -29,7 +29,7 @@ use crate::exact;
 use crate::facts::FactTable;
 use crate::frames::Own;
 use crate::near::dense::{DENSE, MANY, PART_BITS, PASSES, part_bits, sketch_part, thin, twins};
-use crate::near::{Led, Matcher, Member};
+use crate::near::{Collapsed, Matcher, Member};
 
 const KIND: &str = "role";
 const REPRESENTATIVE: i64 = 0;
@@ -48,7 +48,7 @@ columns! {
     }
 }
 
-// What representatives have in addition when they are found.
+// Columns of a representative that leaves `copies`.
 columns! {
     struct Compared of Comparable {
         scope: Option<i64> => Int64Builder, append_option;
@@ -59,7 +59,7 @@ columns! {
     }
 }
 
-// What they have in addition between passes.
+// Columns of a representative between passes of `thin`.
 columns! {
     struct Thinning of Thinned<'a> {
         named: Option<bool> => BooleanBuilder, append_option;
@@ -70,20 +70,22 @@ columns! {
 }
 
 impl Steps {
-    /// Passes after [`copies`](Self::copies).
+    /// Number of passes of [`thin`](Self::thin) after [`copies`](Self::copies).
     pub const PASSES: usize = PASSES;
 
-    /// A scope with more representatives is wide.
+    /// A scope with more representatives than this is wide: its buckets use more bits of the
+    /// sketch.
     pub const MANY: usize = MANY;
 
-    /// As many in one bucket are a dense cluster.
+    /// Bucket size from which on a bucket is a dense cluster.
     pub const DENSE: usize = DENSE;
 
-    /// Finds exact copies, chooses the best of each text, and representatives among those with one fingerprint.
+    /// Collapses exact copies to the best page of each text, and pages with one fingerprint to
+    /// representatives.
     ///
     /// # Errors
     ///
-    /// These are no rows of signatures with `position` and `named`, or a page came twice.
+    /// The rows are not signatures with `position` and `named`, or a page occurs twice.
     pub fn copies(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "signature");
         let loaded = rows.pages(|_| true)?;
@@ -100,22 +102,22 @@ impl Steps {
                 roles.row(COPY, at(page), Some(at(best)), Some((0, 1.0)));
             }
         }
-        let mut led = Led::default();
+        let mut collapsed = Collapsed::default();
         for scope in classes.representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
             let found = twins(scope, pages, &matcher, &table);
-            led.representatives.extend(found.representatives);
-            led.members.extend(found.members);
-            led.links.extend(found.links);
-            led.collisions += found.collisions;
+            collapsed.representatives.extend(found.representatives);
+            collapsed.members.extend(found.members);
+            collapsed.links.extend(found.links);
+            collapsed.collisions += found.collisions;
         }
-        roles.led(&loaded, &led);
-        roles.effort(matcher.compared(), led.collisions);
+        roles.collapsed(&loaded, &collapsed);
+        roles.effort(matcher.compared(), collapsed.collisions);
         let without = roles.rows();
         let mut compared = Compared::default();
         for _ in 0..without {
             compared.push(Comparable::default());
         }
-        for &page in &led.representatives {
+        for &page in &collapsed.representatives {
             roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
             compared.push(Comparable {
                 scope: Some(pages.scope(page).0.cast_signed()),
@@ -130,14 +132,15 @@ impl Steps {
         batch(KIND, columns)
     }
 
-    /// By how many bits of their sketches the representatives of a scope share, if there are so many after
+    /// Number of sketch bits in a bucket key for a scope with this many representatives after
     /// [`copies`](Self::copies).
     pub fn part_bits(&self, representatives: usize) -> u32 {
         part_bits(representatives, self.options.many)
     }
 
-    /// The buckets of all passes and their sizes: `bucket` and `count`, of rows of representatives. Who
-    /// is in no bucket of [`DENSE`](Self::DENSE) need not are compared. `wide` names scopes with many representatives.
+    /// The buckets of all passes and their sizes, as `bucket` and `count`, for rows of
+    /// representatives. Only members of a bucket with [`DENSE`](Self::DENSE) or more need
+    /// [`thin`](Self::thin). `wide` lists scopes with many representatives.
     pub fn bucket_sizes(&self, rows: &RecordBatch, wide: &[Wide]) -> Result<RecordBatch, Error> {
         let keys = keys_of_representatives(&Rows::of(rows, "representative"), wide)?;
         let mut keys: Vec<i64> = keys.into_flattened();
@@ -150,7 +153,8 @@ impl Steps {
         batch("bucket_sizes", vec![("bucket", numbers(buckets)), ("count", numbers(counts))])
     }
 
-    /// Representatives that one of `dense`, which is ascending, concerns: `position`, and `bucket` of the first pass.
+    /// Representatives in one of the buckets `dense`, which is ascending: `position`, and `bucket`
+    /// of the first pass.
     pub fn suspects(
         &self,
         rows: &RecordBatch,
@@ -170,11 +174,12 @@ impl Steps {
         batch("suspect", vec![("position", numbers(positions)), ("bucket", numbers(buckets))])
     }
 
-    /// One of the passes, from 0: dense clusters among representatives that share a part of the sketch.
+    /// Runs pass `number` (from 0): collapses dense clusters of representatives that share a part
+    /// of the sketch.
     ///
     /// # Errors
     ///
-    /// These are no rows of roles, or a representative came twice.
+    /// The rows are not roles, or a representative occurs twice.
     pub fn thin(
         &self,
         rows: &RecordBatch,
@@ -189,27 +194,27 @@ impl Steps {
         let matcher = Matcher::new(pages, &self.options);
         let mut order: Vec<u32> = (0..pages.len() as u32).collect();
         order.sort_by_key(|&page| pages.scope(page));
-        let mut led = Led::default();
+        let mut collapsed = Collapsed::default();
         for scope in order.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
-            let mut one = Led { representatives: scope.to_vec(), ..Led::default() };
+            let mut one = Collapsed { representatives: scope.to_vec(), ..Collapsed::default() };
             let bits = bits_in(pages.scope(scope[0]), wide);
             thin(&mut one, number, bits, pages, &matcher, &table);
-            led.representatives.extend(one.representatives);
-            led.members.extend(one.members);
-            led.links.extend(one.links);
+            collapsed.representatives.extend(one.representatives);
+            collapsed.members.extend(one.members);
+            collapsed.links.extend(one.links);
         }
         let mut roles = Roles::default();
         roles.pass(&rows, role)?;
-        roles.led(&loaded, &led);
+        roles.collapsed(&loaded, &collapsed);
         roles.effort(matcher.compared(), 0);
         let mut thinning = Thinning::default();
         for row in 0..roles.rows() {
-            // Rows without pages are spread over tasks.
+            // Rows without pages go to any task.
             let bucket = mixed(&[row as u64]).cast_signed();
             thinning.push(Thinned { bucket, ..Thinned::default() });
         }
         let next = (number + 1).min(PASSES - 1);
-        for &page in &led.representatives {
+        for &page in &collapsed.representatives {
             roles.row(REPRESENTATIVE, loaded.positions[page as usize], None, None);
             let own = pages.own_bucket(page, next);
             thinning.push(Thinned {
@@ -225,7 +230,7 @@ impl Steps {
     }
 }
 
-/// A scope with many representatives, and how many bits they share.
+/// A scope with many representatives, and the number of sketch bits in its bucket keys.
 pub type Wide = (i64, u32);
 
 fn bits_in(scope: ScopeKey, wide: &[Wide]) -> u32 {
@@ -238,7 +243,7 @@ fn key_of(scope: ScopeKey, sketch: &Sketch, own: u64, number: usize, wide: &[Wid
     mixed(&[scope.0, 3 + number as u64, part]).cast_signed()
 }
 
-/// The keys of every representative in all passes.
+/// The keys of every representative, one per pass.
 fn keys_of_representatives(rows: &Rows<'_>, wide: &[Wide]) -> Result<Vec<[i64; PASSES]>, Error> {
     let scopes = rows.numbers("scope")?;
     let sketches: &BinaryArray = rows.column("sketch")?;
@@ -262,12 +267,12 @@ impl Roles {
         self.push(Role { role, position, target, distance, similarity });
     }
 
-    fn led(&mut self, loaded: &Loaded<'_>, led: &Led) {
+    fn collapsed(&mut self, loaded: &Loaded<'_>, collapsed: &Collapsed) {
         let at = |page: u32| loaded.positions[page as usize];
-        for &Member { page, representative, distance, similarity } in &led.members {
+        for &Member { page, representative, distance, similarity } in &collapsed.members {
             self.row(MEMBER, at(page), Some(at(representative)), Some((distance, similarity)));
         }
-        for &(first, other) in &led.links {
+        for &(first, other) in &collapsed.links {
             self.row(LINK, at(other), Some(at(first)), None);
         }
     }
@@ -276,7 +281,7 @@ impl Roles {
         self.row(EFFORT, compared as i64, Some(collisions as i64), None);
     }
 
-    /// Rows that are no representatives, as they are.
+    /// Copies rows that are not representatives unchanged.
     fn pass(&mut self, rows: &Rows<'_>, role: &[i64]) -> Result<(), Error> {
         let position = rows.numbers("position")?;
         let target: &Int64Array = rows.column("target")?;

@@ -1,7 +1,7 @@
 //! Distributed steps that learn the frames of hosts and the own texts of pages.
 //!
-//! Each step holds one host at a time: rows must be sorted by host, and a frame must come before the pages that are
-//! compared with it. Other orders are an error.
+//! Each step works on one host at a time: rows must be sorted by host, and a frame must come before the pages
+//! that are compared with it. Another order is an error.
 //!
 //! ```text
 //!   host, text, pages, pieces --frame_sample--> the pages that are counted --learn_frames--> host, pages, frame
@@ -11,9 +11,9 @@
 //! | column | holds |
 //! |---|---|
 //! | `host`, `text` | equal for pages of one host, for pages of one text |
-//! | `pages` | how many pages of the host there are |
-//! | `pieces` | those of a page, packed; of a frame its hashes, 4 bytes each, ascending |
-//! | `own` | 40 bytes: what a page says beyond the frame |
+//! | `pages` | number of pages of the host |
+//! | `pieces` | the packed pieces of a page; of a frame its hashes, 4 bytes each, ascending |
+//! | `own` | 40 bytes: the page's own text, beyond the frame |
 
 use arrow_array::builder::{BinaryBuilder, Int64Builder};
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch, UInt64Array};
@@ -30,13 +30,13 @@ use crate::report::ShownFrame;
 const KIND: &str = "page of a host";
 
 impl Steps {
-    /// A host with fewer pages has no frame.
+    /// A host with fewer pages gets no frame.
     pub const MIN_FRAME_PAGES: u32 = MIN_PAGES;
 
-    /// So many hosts are looked at for the report: those with most pages, then with the largest `host`.
+    /// Number of hosts in the report: those with most pages, ties to the largest `host`.
     pub const SHOWN_HOSTS: usize = SHOWN;
 
-    /// The rows of pages that are counted: of a large host some, chosen by their texts.
+    /// The rows that are counted for the frame: of a large host a sample, chosen by text.
     pub fn frame_sample(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let given = Rows::of(rows, KIND);
         let (texts, pages) = (given.numbers("text")?, given.numbers("pages")?);
@@ -46,18 +46,18 @@ impl Steps {
             .map_err(|error| given.wrong(error.to_string()))
     }
 
-    /// Learns frames of rows with `host`, `text`, `pages` and `pieces`, host after host.
+    /// Learns frames from rows with `host`, `text`, `pages` and `pieces`, one host after the other.
     pub fn learn_frames(&self) -> LearnFrames {
         LearnFrames::default()
     }
 
-    /// Finds the own texts of rows with `host`, `position` and `pieces`: a row without a position is the frame of the pages
-    /// that follow.
+    /// Finds own texts from rows with `host`, `position` and `pieces`. A row without a position is
+    /// the frame of the pages after it.
     pub fn own_texts(&self) -> OwnTexts {
         OwnTexts::default()
     }
 
-    /// A frame as the report shows it, on the text of a page at an address; JSON.
+    /// A frame as the report shows it, on the text of the page at `url`; JSON.
     pub fn shown_frame(&self, url: &str, pages: u32, text: &str, frame: &[u8]) -> String {
         let frame: Vec<u32> = hashes(frame).collect();
         let shown = ShownFrame::on(url, pages, text, &frame);
@@ -65,21 +65,21 @@ impl Steps {
     }
 }
 
-/// Pages of one host after the other, on their way to frames.
+/// Learns frames from pages sorted by host.
 #[derive(Debug, Default)]
 pub struct LearnFrames {
-    /// Host and how many pages it has.
+    /// The current host and its number of pages.
     current: Option<(i64, i64)>,
     counted: HostPages,
     last: i64,
 }
 
 impl LearnFrames {
-    /// The frames of hosts whose rows are over: `host`, `pages`, `pieces`.
+    /// The frames of all hosts that end in these rows: `host`, `pages`, `pieces`.
     ///
     /// # Errors
     ///
-    /// These are no such rows, or they are not sorted by host.
+    /// The rows lack a column or are not sorted by host.
     pub fn add(&mut self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let [hosts, texts, pages] = ["host", "text", "pages"].map(|name| rows.numbers(name));
@@ -101,7 +101,7 @@ impl LearnFrames {
         batch("frame", frames.finish())
     }
 
-    /// The frame of the last host.
+    /// The frame of the last host; call after the last batch.
     pub fn finish(&mut self) -> Result<RecordBatch, Error> {
         let mut frames = FrameRows::default();
         self.close(&mut frames);
@@ -135,7 +135,7 @@ columns! {
     }
 }
 
-/// Pages of one host after the other, each behind the frame of the host.
+/// Finds own texts of pages sorted by host, each host's frame first.
 #[derive(Debug, Default)]
 pub struct OwnTexts {
     host: Option<i64>,
@@ -147,7 +147,7 @@ impl OwnTexts {
     ///
     /// # Errors
     ///
-    /// These are no such rows, or the frame of a page did not come before it.
+    /// The rows lack a column, or a page comes before its frame.
     pub fn next(&mut self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let hosts = rows.numbers("host")?;
@@ -190,7 +190,7 @@ mod tests {
     use crate::frames::{Gathering, host_key, packed, text_key};
     use crate::options::Options;
 
-    /// Address and pieces of each page, as an engine would move them: counted, sampled, sorted and merged.
+    /// Own texts as an engine would compute them: rows counted, sampled, sorted and merged.
     fn learned(pages: &[(String, Vec<Piece>)], steps: &Steps) -> BTreeMap<i64, Own> {
         let mut hosts: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for (at, (url, _)) in (0..).zip(pages) {
@@ -228,7 +228,7 @@ mod tests {
             let frame = Rows::of(&frame, "frame");
             let pieces: &BinaryArray = frame.column("pieces").unwrap();
             for (row, host) in frame.numbers("host").unwrap().iter().enumerate() {
-                // A large host on several tasks.
+                // Spread over several tasks.
                 for some in hosts[host].chunks(3000) {
                     let found = steps.own_texts().next(&rows(*host, some, Some(pieces.value(row))));
                     let found = found.unwrap();

@@ -1,5 +1,5 @@
-//! What stays: the second reading of a part, whose documents are written to a file of their own, and the
-//! signatures of documents, for the next crawl to be compared with.
+//! Distributed steps that write: the kept documents of a part (its second reading), and the signatures of kept
+//! documents, for comparison with the next crawl.
 
 use std::path::Path;
 
@@ -13,25 +13,23 @@ use crate::against;
 use crate::error::Error;
 use hapax::join::OneThread;
 
-/// What was written of a part.
+/// Counts of one written part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Documents that stay.
     pub kept: u64,
-    /// Documents that went.
     pub removed: u64,
 }
 
-/// Writes the documents of a part of a source except those with these numbers, which are ascending. `documents`
-/// is how many there were when it was first read.
+/// Writes the documents of a part of a source, without those at the positions `removed`, which are
+/// ascending. `documents` is how many the first reading found.
 ///
 /// # Errors
 ///
-/// A bad record; or the part is not what it was.
+/// A record is bad, or the part changed since the first reading.
 ///
 /// # Panics
 ///
-/// When there are not so many parts.
+/// The source has no such part.
 pub fn write_part(
     source: &Source,
     part: usize,
@@ -63,11 +61,12 @@ pub fn write_part(
 }
 
 impl Steps {
-    /// Writes the signatures of documents, `position`, `named` and `page`, as `--against` reads them; how many.
+    /// Writes signatures (`position`, `named`, `page`) as `--against` reads them; returns their
+    /// number.
     ///
     /// # Errors
     ///
-    /// These are no such rows, or the file cannot be written.
+    /// The rows lack a column, or the file cannot be written.
     pub fn write_signatures(&self, rows: &RecordBatch, path: &Path) -> Result<u64, Error> {
         let loaded = Rows::of(rows, "signature").pages(|_| true)?;
         let pages = &loaded.pages;

@@ -1,21 +1,21 @@
 //! Distributed candidate generation: packed keys out, candidate pairs in.
 //!
-//! A representative goes to one piece of every stage of the join ([`hapax::join::distributed`]), or under
-//! saturation to one place per band of its sketch. What one batch sends to one task is packed into one value of
-//! *sections*. Sorted by position, a record takes 9 to 11 bytes, and no key is sent: it follows from the
-//! fingerprint. Order and packing of arriving values do not matter.
+//! A representative goes to one piece of every stage of the join ([`hapax::join::distributed`]) or, under
+//! saturation, to one place per band of its sketch. What one batch sends to one task is packed into one value
+//! of *sections*. Sorted by position, a record takes 9 to 11 bytes; its key follows from the fingerprint and is
+//! not sent. Neither the order nor the packing of arriving values matters.
 //!
 //! ```text
 //!   section    scope u64 | stage or band u8 | piece u32 | count u32 | records
-//!   record     position less the one before, in groups of 7 bits | fingerprint u64, or 5 bytes of a band and an own text
+//!   record     difference to the position before, in groups of 7 bits | fingerprint u64, or 5 bytes of a band and an own text
 //! ```
 //!
 //! | column | holds |
 //! |---|---|
-//! | `task` | which of the tasks, from 0 |
+//! | `task` | number of the task, from 0 |
 //! | `packed`, `records` | the sections, and how many records they hold |
 //! | `a`, `b`, `distance` | a candidate pair, `a < b` |
-//! | | with distance -1: buckets keyed again, records; with distance -2: pairs of fingerprints, whoever has them |
+//! | | with distance -1: numbers of buckets keyed again and of their records; with distance -2: number of distinct fingerprint pairs |
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,25 +31,24 @@ use crate::error::Error;
 use crate::near::bands;
 
 const KIND: &str = "representative";
-/// Bytes of the key of a band.
 const BAND: usize = 5;
 
-/// How a set is cut: the same numbers everywhere give the same pieces.
+/// How the join is partitioned. Equal values give equal pieces on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// How many representatives there are, about.
+    /// Approximate number of representatives.
     pub rows: usize,
-    /// Pieces of a stage.
+    /// Pieces per stage.
     pub pieces: usize,
-    /// Blocks of a fingerprint, once somebody has chosen.
+    /// Blocks of a fingerprint; `None` until [`Steps::cut`] has chosen.
     pub blocks: Option<u32>,
-    /// Fewer bits than the job's bound.
+    /// A bound in bits below the job's; `None` for the job's bound.
     pub within: Option<u32>,
-    /// From how many records on a bucket is keyed again; the engine's choice without.
+    /// Bucket size from which on a bucket is keyed again; `None` for the engine's default.
     pub cluster: Option<usize>,
 }
 
-/// What of a fingerprint or sketch must be shared.
+/// One group of records to compare: a scope, a stage or band, and a piece.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Section {
     scope: u64,
@@ -69,17 +68,17 @@ impl Steps {
         Ok(Pieces::new(&options, cut.rows, cut.pieces))
     }
 
-    /// The cut with the number of blocks chosen.
+    /// The same partition with the number of blocks chosen.
     ///
     /// # Errors
     ///
-    /// The bound is too wide for a join.
+    /// The distance bound is too wide for a join.
     pub fn cut(&self, cut: Cut) -> Result<Cut, Error> {
         let blocks = self.pieces(&cut)?.blocks();
         Ok(Cut { blocks: Some(blocks), ..cut })
     }
 
-    /// Sends representatives to the pieces where they are compared.
+    /// Sends every representative to the pieces in which it is compared.
     pub fn keys(&self, rows: &RecordBatch, cut: &Cut, tasks: usize) -> Result<RecordBatch, Error> {
         let pieces = self.pieces(cut)?;
         let rows = Rows::of(rows, KIND);
@@ -97,11 +96,11 @@ impl Steps {
         packing.finish()
     }
 
-    /// Compares what arrived at a task; all values of one task must be in the batch.
+    /// Finds candidates among the values of one task, all of which must be in the batch.
     ///
     /// # Errors
     ///
-    /// These are no packed keys, or a representative came twice.
+    /// The rows are not packed keys, or a representative occurs twice.
     pub fn candidates(&self, rows: &RecordBatch, cut: &Cut) -> Result<RecordBatch, Error> {
         let pieces = self.pieces(cut)?;
         let mut candidates = Candidates::default();
@@ -118,7 +117,7 @@ impl Steps {
             let found = pieces.pairs(stage, &records, &OneThread);
             candidates.rekeyed += found.rekeyed as i64;
             let later = twins(records, |a, b| {
-                // Every stage has them in one piece.
+                // Every stage has equal fingerprints in one piece, so the first stage is enough.
                 if stage == 0 {
                     candidates.push(a, b, 0);
                 }
@@ -132,7 +131,7 @@ impl Steps {
         candidates.finish()
     }
 
-    /// The same by bands of the sketch, where there is saturation.
+    /// As [`keys`](Self::keys) under saturation: by bands of the sketch.
     pub fn band_keys(&self, rows: &RecordBatch, tasks: usize) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let (positions, scopes) = (rows.numbers("position")?, rows.numbers("scope")?);
@@ -154,11 +153,12 @@ impl Steps {
         packing.finish()
     }
 
-    /// Candidates by bands; all values of one task must be in the batch. A pair may come several times.
+    /// Finds candidates by bands. All values of one task must be in the batch; a pair may occur
+    /// several times.
     ///
     /// # Errors
     ///
-    /// These are no packed keys, or a representative came twice.
+    /// The rows are not packed keys, or a representative occurs twice.
     pub fn band_candidates(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let mut candidates = Candidates::default();
         for (_, mut records) in unpack::<BAND>(rows)? {
@@ -174,7 +174,8 @@ impl Steps {
     }
 }
 
-/// Hands out all pairs that share a fingerprint; gives all that have one which another has before them, ascending.
+/// Reports all pairs with equal fingerprints to `take`, and returns the positions, ascending, whose
+/// fingerprint occurs before.
 fn twins(mut records: Vec<Record<u64>>, mut take: impl FnMut(u64, u64)) -> Vec<u64> {
     records.sort_unstable();
     let mut later = Vec::new();
@@ -216,7 +217,7 @@ struct Filling {
     bytes: Vec<u8>,
 }
 
-/// Sections in the making, by task.
+/// Sections under construction, by task.
 struct Packing {
     tasks: Vec<BTreeMap<Section, Filling>>,
 }

@@ -1,7 +1,7 @@
-//! New representatives against stored ones: stored rows stay where they are.
+//! Distributed step that compares new representatives with stored ones.
 //!
-//! The new representatives are few and go to every task; a task streams its stored ones past them
-//! ([`hapax::join::matching`]), so nothing stored is moved or sorted again over the network.
+//! The new representatives are few and are broadcast to every task; each task streams its stored rows past them
+//! ([`hapax::join::matching`]), so no stored row is moved or sorted again.
 
 use arrow_array::RecordBatch;
 use hapax::join::matching::{Batch, Wanted};
@@ -13,12 +13,12 @@ use crate::against::Stored;
 use crate::error::Error;
 
 impl Steps {
-    /// Candidate pairs of a stored representative and a new one of one scope: `a`, `b`,
-    /// `distance`, with `a < b`.
+    /// Candidate pairs of a stored and a new representative of one scope: `a`, `b` and `distance`,
+    /// with `a < b`.
     ///
     /// # Errors
     ///
-    /// These are no rows of representatives, or the bound is too wide for a join.
+    /// The rows are not representatives, or the distance bound is too wide for a join.
     pub fn match_new(&self, rows: &RecordBatch, new: &RecordBatch) -> Result<RecordBatch, Error> {
         let (rows, new) = (Rows::of(rows, "representative"), Rows::of(new, "representative"));
         let (positions, scopes) = (rows.numbers("position")?, rows.numbers("scope")?);

@@ -1,4 +1,4 @@
-//! The job in steps on rows that may be on many machines: Arrow batch in, Arrow batch out.
+//! The deduplication job as steps over rows on many machines: Arrow batch in, Arrow batch out.
 //!
 //! ```text
 //!   files --signature--> signatures --frame_sample, learn_frames, own_texts--> own texts
@@ -7,12 +7,12 @@
 //!   pairs, members, copies --forest, components--> linked --resolve--> verdicts --group_rows--> rows
 //! ```
 //!
-//! An engine such as Spark moves rows so that pages that may match are in one batch; each step gives the key to
-//! move by. Guarantees that all batches together decide as [`decide`](fn@crate::decide) does for the same documents
-//! in the same order. No step trusts the order of rows; a row that comes twice is an error. A row is known by its
-//! position in the corpus, so a repeated step gives the same rows. All confirmed pairs of a component are kept,
-//! since members must match the winner itself; [`forest`](Steps::forest) only finds components. Does not handle
-//! redirects: they change no group.
+//! An engine such as Spark moves rows so that pages that may match are in one batch; each step returns the key
+//! to move by. Guarantees the decision of [`decide`](fn@crate::decide) for the same documents in the same
+//! order. No step depends on the order of rows, and a row that occurs twice is an error. A row is identified by
+//! its position in the corpus, so a repeated step returns the same rows. Keeps all confirmed pairs of a
+//! component, because members must match the winner itself; [`forest`](Steps::forest) only finds components.
+//! Does not handle redirects: they change no group.
 
 mod components;
 mod confirm;
@@ -40,25 +40,25 @@ pub use signature::PartSignatures;
 use crate::error::Error;
 use crate::options::{Confirm, Options};
 
-/// What own texts alone cannot decide.
+/// Why `Frames::Own` is refused here, and what to use instead.
 const SIGNED_FIRST: (&str, &str) = (
     "steps on many machines, which sign pages before frames are known",
     "run `hapax dedup` on one machine",
 );
 
-/// The steps, under the options of a job.
+/// The steps of a job with given options.
 #[derive(Clone, Debug)]
 pub struct Steps {
     options: Options,
 }
 
 impl Steps {
-    /// Ready to work. Steps use the calling thread only: an engine gives each task a core.
-    /// Every task must have the same key, if any: without one public signatures decide.
+    /// Steps run on the calling thread: an engine gives each task a core. Every task must be given
+    /// the same key, if any; without a key, public signatures decide.
     ///
     /// # Errors
     ///
-    /// Own texts alone were to decide.
+    /// The options ask for own texts alone.
     pub fn new(mut options: Options) -> Result<Self, Error> {
         options.check_frames(Some(SIGNED_FIRST))?;
         let keyed = options.fingerprinter.key().is_some();
@@ -71,7 +71,7 @@ impl Steps {
     }
 }
 
-/// Spreads numbers over tasks.
+/// Hashes numbers, to spread them over tasks.
 fn mixed(numbers: &[u64]) -> u64 {
     numbers.iter().fold(0x9E37_79B9_7F4A_7C15, |hash, number| {
         let mixed = (hash ^ number).wrapping_mul(0xBF58_476D_1CE4_E5B9);

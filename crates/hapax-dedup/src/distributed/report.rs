@@ -1,10 +1,10 @@
-//! Gathers what `report.html` shows from rows. The engine counts and sorts; [`report`](mod@crate::report) chooses
-//! and draws, as on one machine.
+//! Distributed steps that gather the rows of `report.html`. The engine counts and sorts;
+//! [`report`](mod@crate::report) selects and renders, as on one machine.
 //!
 //! ```text
-//!   group rows --common_folder, origins--> hosts and folders, to be summed and sorted
-//!   near-duplicates by similarity --shown_of--> which of them; pairs apart --shown_apart--> which of them
-//!   their documents --example_texts--> texts;   all of it --report--> the page
+//!   group rows --common_folder, origins--> hosts and folders, to be summed and sorted by the engine
+//!   near-duplicates by similarity --shown_of--> a selection; unconfirmed pairs --shown_apart--> a selection
+//!   their documents --example_texts--> texts;   everything --report--> HTML
 //! ```
 
 use std::collections::BTreeMap;
@@ -46,16 +46,17 @@ columns! {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Hosts and folders, those that lose most first, then by name.
+    /// Hosts and folders: those that lose most documents, ties by name.
     pub origins: usize,
-    /// Groups, the largest first, then by position.
+    /// Groups: the largest, ties by position.
     pub groups: usize,
-    /// Documents of each, by rank.
+    /// Documents per group, by rank.
     pub documents: usize,
-    /// Among so many pairs that were not confirmed, the most similar first, then by position, those
-    /// that are shown are chosen.
+    /// Unconfirmed pairs among which the shown ones are selected: the most similar, ties by
+    /// position.
     pub apart: usize,
-    /// Records that were passed over, in the order of the corpus, without those that lead to a document.
+    /// Records that were passed over, in corpus order, except redirects and revisits that lead to a
+    /// document.
     pub passed: usize,
 }
 
@@ -68,8 +69,8 @@ impl Steps {
         passed: passed::MOST,
     };
 
-    /// The folder that is common to the documents without an address among these, `document` and
-    /// `url`; `None` of none.
+    /// The common folder of the documents without an address, from `document` and `url`; `None` if
+    /// all have an address.
     pub fn common_folder(&self, rows: &RecordBatch) -> Result<Option<String>, Error> {
         let rows = Rows::of(rows, KIND);
         let (id, url) = names(&rows)?;
@@ -81,7 +82,7 @@ impl Steps {
         common_of(folders.iter().map(String::as_str)).unwrap_or("").to_owned()
     }
 
-    /// Hosts and folders: `name`, `documents`, `exact`, `near`, each once.
+    /// Counts by host or folder: `name`, `documents`, `exact`, `near`; each name once.
     pub fn origins(&self, rows: &RecordBatch, common: &str) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let (id, url) = names(&rows)?;
@@ -101,22 +102,23 @@ impl Steps {
         batch("origin", origins.finish())
     }
 
-    /// Which of so many near-duplicates are shown, if they are in order of similarity, then of position.
+    /// Which of `near` near-duplicates to show, as indexes into them in order of similarity, then
+    /// position.
     pub fn shown_of(&self, near: usize) -> Vec<usize> {
         shown_of(near)
     }
 
-    /// Which of these pairs that were not confirmed are shown.
+    /// Which of these unconfirmed pairs to show.
     pub fn shown_apart(&self, pairs: &[(i64, i64)]) -> Vec<usize> {
         shown_apart(pairs.iter().copied())
     }
 
-    /// Texts of the documents of a part with these numbers, which are ascending: `number`, `words`, `title`,
-    /// `text`, `cut`.
+    /// Texts of the documents of a part at the given positions, which are ascending: `number`,
+    /// `words`, `title`, `text`, `cut`.
     ///
     /// # Panics
     ///
-    /// When there are not so many parts.
+    /// The source has no such part.
     pub fn example_texts(
         &self,
         source: &Source,
@@ -151,11 +153,11 @@ impl Steps {
         batch("text", texts.finish())
     }
 
-    /// The page of what was gathered, as JSON.
+    /// Renders the report from the gathered rows as JSON.
     ///
     /// # Errors
     ///
-    /// Something is missing.
+    /// A field is missing from the JSON.
     pub fn report(&self, gathered: &str) -> Result<String, Error> {
         let wrong =
             |error: serde_json::Error| Error::Rows { rows: "report", what: error.to_string() };

@@ -1,5 +1,5 @@
-//! Decides about the documents of whole components, and makes the rows of the tables. Components must be complete;
-//! a batch may hold several.
+//! Distributed steps that decide about the documents of complete components and make the rows of the tables. A
+//! batch may hold several components, but never a part of one.
 //!
 //! [`Steps::resolve`] takes rows of four kinds, by the column `kind`:
 //!
@@ -8,7 +8,7 @@
 //! | 0 a document | its position | | both |
 //! | 1 a confirmed pair | one | the other | |
 //! | 2 a member | its position | its representative | |
-//! | 3 a link | one representative | another one of its cluster, nothing else | |
+//! | 3 a link | one representative | another one of its cluster (`other` only) | |
 
 use arrow_array::builder::{BooleanBuilder, Float32Builder, Int64Builder, StringBuilder};
 use arrow_array::{Array, Float32Array, Int64Array, RecordBatch, StringArray};
@@ -62,13 +62,14 @@ columns! {
 }
 
 impl Steps {
-    /// A verdict on every document: `position`, `winner`, `winner_id`, `outcome`, `distance`, `similarity`,
-    /// `rule`, `reason`, its `rank` in its group, the winner's being 0, and `own_similarity`; and one row with outcome `effort`: sketches compared, pairs confirmed, and groups
-    /// that plain closure would have merged (as `distance`).
+    /// The verdict on every document: `position`, `winner`, `winner_id`, `outcome`, `distance`,
+    /// `similarity`, `rule`, `reason`, its `rank` in its group (the winner has 0) and
+    /// `own_similarity`. One more row has outcome `effort`: sketches compared, pairs confirmed, and
+    /// (as `distance`) groups that transitive closure would have merged.
     ///
     /// # Errors
     ///
-    /// These are no rows of linked, or a component is not whole.
+    /// The rows are not linked pages, or a component is incomplete.
     pub fn resolve(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let kinds = rows.numbers("kind")?;
@@ -117,8 +118,8 @@ impl Steps {
         batch("verdict", verdicts.finish())
     }
 
-    /// The rows of `groups.parquet` for documents: `position`, `file`, `record`, `named`, `page`, `own`, and the columns
-    /// of a verdict, which are null for a document without linked.
+    /// The rows of `groups.parquet` for documents: `position`, `file`, `record`, `named`, `page`,
+    /// `own`, and the columns of a verdict, which are null for a document without a match.
     pub fn group_rows(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, "verdict");
         let positions = rows.numbers("position")?;
@@ -165,7 +166,7 @@ impl Steps {
     }
 }
 
-/// Pairs and members by places.
+/// Pairs and members, by places.
 fn near(rows: &Rows<'_>, kinds: &[i64], loaded: &Loaded<'_>) -> Result<Near, Error> {
     let positions = rows.numbers("position")?;
     let other: &Int64Array = rows.column("other")?;
@@ -189,7 +190,7 @@ fn near(rows: &Rows<'_>, kinds: &[i64], loaded: &Loaded<'_>) -> Result<Near, Err
             kind => return Err(rows.wrong(format!("there is no kind {kind}"))),
         }
     }
-    // However the rows came.
+    // The order of the rows must not matter.
     near.pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
     near.members.sort_unstable_by_key(|member| member.page);
     Ok(near)

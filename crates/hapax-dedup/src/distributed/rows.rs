@@ -1,7 +1,7 @@
-//! Columns in and out, and pages out of rows.
+//! Reads columns and pages from rows, and makes batches of columns.
 //!
-//! All whole numbers are 64-bit and signed, since engines know no unsigned ones; fingerprints and
-//! keys are the same bits. A page is the bytes that files of signatures have (`crate::signatures`).
+//! All integers are signed 64-bit, because engines such as Spark have no unsigned types; fingerprints and keys
+//! keep their bits. A page is encoded as in files of signatures (`crate::signatures`).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::frames::Own;
 use crate::pages::Pages;
 use crate::signatures::page_of_bytes;
 
-/// A batch whose columns are asked for by name.
+/// A batch with columns read by name.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'b> {
     batch: &'b RecordBatch,
@@ -21,7 +21,7 @@ pub(super) struct Rows<'b> {
 }
 
 impl<'b> Rows<'b> {
-    /// `kind` is how errors call the rows.
+    /// `kind` is the name of these rows in errors.
     pub(super) fn of(batch: &'b RecordBatch, kind: &'static str) -> Self {
         Self { batch, kind }
     }
@@ -46,7 +46,7 @@ impl<'b> Rows<'b> {
         })
     }
 
-    /// A column of numbers without nulls.
+    /// An integer column without nulls.
     pub(super) fn numbers(&self, name: &str) -> Result<&'b [i64], Error> {
         let column: &Int64Array = self.column(name)?;
         if column.null_count() > 0 {
@@ -55,12 +55,12 @@ impl<'b> Rows<'b> {
         Ok(column.values())
     }
 
-    /// A column that may be missing.
+    /// A column; `None` if the batch has no such column.
     pub(super) fn optional<A: Array + 'static>(&self, name: &str) -> Result<Option<&'b A>, Error> {
         self.batch.column_by_name(name).map(|_| self.column(name)).transpose()
     }
 
-    /// What a page says beyond the frame of its host; of none that says nothing.
+    /// The own text of a row, beyond the frame of its host; empty if the column is missing or null.
     pub(super) fn own(&self, column: Option<&BinaryArray>, row: usize) -> Result<Own, Error> {
         let bytes = column.filter(|column| column.is_valid(row)).map(|column| column.value(row));
         let own = bytes.map(|bytes| {
@@ -69,7 +69,7 @@ impl<'b> Rows<'b> {
         Ok(own.transpose()?.unwrap_or_default())
     }
 
-    /// The pages of these rows in the order of their positions, with what the column `own` says of them.
+    /// The pages of the wanted rows in order of position, with the flag of the column `named`.
     pub(super) fn pages(&self, wanted: impl Fn(usize) -> bool) -> Result<Loaded<'b>, Error> {
         let positions = self.numbers("position")?;
         let named: &BooleanArray = self.column("named")?;
@@ -102,7 +102,7 @@ impl<'b> Rows<'b> {
     }
 }
 
-/// Pages of some rows; their places here are in the order of their positions in the corpus.
+/// Pages of some rows, numbered in order of their corpus positions.
 #[derive(Default)]
 pub(super) struct Loaded<'b> {
     pub(super) pages: Pages,
@@ -112,13 +112,13 @@ pub(super) struct Loaded<'b> {
 }
 
 impl Loaded<'_> {
-    /// The place of a position; `None` when it is not here.
+    /// The number of the page at a corpus position; `None` if no row has it.
     pub(super) fn place(&self, position: i64) -> Option<u32> {
         self.positions.binary_search(&position).ok().map(|place| place as u32)
     }
 }
 
-/// Columns as a batch.
+/// Makes a batch of named columns.
 pub(super) fn batch(
     kind: &'static str,
     columns: Vec<(&str, ArrayRef)>,
@@ -132,7 +132,6 @@ pub(super) fn batch(
         .map_err(|error| Error::Rows { rows: kind, what: error.to_string() })
 }
 
-/// A column of numbers.
 pub(super) fn numbers(values: Vec<i64>) -> ArrayRef {
     Arc::new(Int64Array::from(values))
 }

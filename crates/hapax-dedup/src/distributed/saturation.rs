@@ -1,7 +1,7 @@
-//! Saturation among representatives that lie apart: samples and counts are put together by the caller.
+//! Distributed detection of saturation: the caller merges the samples and adds up the counts.
 //!
 //! ```text
-//!   representatives of each batch --sample--> the sample of all samples --count in each batch--> sums --see--> verdict
+//!   representatives of each batch --sample--> sample of the merged samples --count in each batch--> sums --see--> verdict
 //! ```
 
 use std::collections::BTreeMap;
@@ -18,25 +18,27 @@ use crate::near::saturation::{self, Narrow, Proposal};
 
 const KIND: &str = "representative";
 
-/// How many fingerprints are near each of a sample, by distance: what batches counted adds up.
+/// For each sampled fingerprint: how many fingerprints lie at each distance, summed over all
+/// batches.
 pub type SaturationCounts = Vec<Vec<u64>>;
 
-/// What was seen of one scope.
+/// What the counts say about one scope.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    /// Fingerprints propose.
+    /// Fingerprints propose candidates.
     Clear,
-    /// Sketches propose, and find a partner at the least similarity with this chance.
+    /// Sketches propose candidates and find a pair at the minimum similarity with this probability.
     Bands(f64),
-    /// Those near one of these fingerprints are compared within fewer bits.
+    /// Representatives close to one of these fingerprints are compared within fewer bits.
     Narrow(u32, Vec<i64>),
 }
 
 impl Steps {
-    /// Fewer representatives of a scope than this are never saturated.
+    /// A scope with fewer representatives is never saturated.
     pub const FEW: usize = saturation::FEW;
 
-    /// A sample for each scope: `scope` and `fingerprint`. The sample of samples is the sample of all.
+    /// Samples each scope: `scope` and `fingerprint`. Sampling the merged samples of all batches
+    /// samples the whole set.
     pub fn saturation_sample(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let by_scope = by_scope(&Rows::of(rows, KIND))?;
         let (mut scopes, mut sample) = (Vec::new(), Vec::new());
@@ -48,12 +50,12 @@ impl Steps {
         batch("sample", vec![("scope", numbers(scopes)), ("fingerprint", numbers(sample))])
     }
 
-    /// Counts near each of a sample, in one scope: `scope`, `query` (its number in the sample), `distance`,
-    /// `count`; only counts that are not 0.
+    /// Counts fingerprints near each sampled one of their scope: `scope`, `query` (number in the
+    /// sample), `distance` and `count`. Zero counts are left out.
     ///
     /// # Errors
     ///
-    /// These are no rows of representatives, or the sample is none.
+    /// The rows are not representatives or not a sample.
     pub fn saturation_count(
         &self,
         rows: &RecordBatch,
@@ -86,7 +88,8 @@ impl Steps {
         )
     }
 
-    /// What a sample of one scope and the sums of its counts among `representatives` pages say.
+    /// Decides how candidates of one scope are proposed, from its sample, the summed counts and its
+    /// number of pages.
     pub fn see(&self, sample: &[i64], counts: &SaturationCounts, representatives: usize) -> Seen {
         let sample: Vec<u64> = sample.iter().map(|it| it.cast_unsigned()).collect();
         let policy = &self.options.policy;
@@ -100,7 +103,8 @@ impl Steps {
         }
     }
 
-    /// The same rows and `saturated`: whether a row of the scope is near one of these fingerprints.
+    /// `position` of every row, and `saturated`: whether it is close to one of the fingerprints
+    /// `dense`.
     pub fn saturated(&self, rows: &RecordBatch, dense: &[i64]) -> Result<RecordBatch, Error> {
         let given = Rows::of(rows, KIND);
         let fingerprints: &[i64] = given.numbers("fingerprint")?;
@@ -118,7 +122,7 @@ impl Steps {
         )
     }
 
-    /// The bound of the job, or a narrower one.
+    /// The bound of the job, or the narrower one in `bits`.
     pub(super) fn within(&self, bits: Option<u32>) -> Result<MaxDistance, Error> {
         let Some(bits) = bits else { return Ok(self.options.policy.within) };
         let narrow = u8::try_from(bits).ok().and_then(MaxDistance::new);
@@ -132,6 +136,6 @@ fn by_scope(rows: &Rows<'_>) -> Result<BTreeMap<i64, Vec<u64>>, Error> {
     for (scope, fingerprint) in scopes.iter().zip(fingerprints) {
         all.entry(*scope).or_default().push(fingerprint.cast_unsigned());
     }
-    // A sample has an order; so has what is counted for it.
+    // Sampling and counting depend on the order, so sort.
     Ok(all)
 }

@@ -1,14 +1,15 @@
-//! Makes rows of signatures from a part of a corpus. Counts come last in a part, so an incomplete part is detected.
+//! Makes rows of signatures from a part of a corpus. The row of counts comes last, so an incomplete part is
+//! detected.
 //!
 //! | column | holds |
 //! |---|---|
-//! | `part`, `number` | which part of the source, and which document of it from 0: its place in the corpus |
-//! | `kind` | 0 a document, 1 a redirect, 2 a revisit, 3 what was counted in the part, 4 a record that was passed over |
-//! | `file`, `record` | where it was read |
-//! | `bucket` | equal for documents that may be exact copies or have one fingerprint; null where nothing can be a copy; of a record passed over the `number` of the redirect or revisit that it is |
-//! | `status` | how far it can be compared ([`Status`]); of a record passed over how many documents of the part stand before it |
-//! | `says` | the address it names as canonical instead of its own; where a redirect leads; counts as JSON; why a record was passed over |
-//! | `page` | the signature; the address of a redirect; what a record that was passed over is called |
+//! | `part`, `number` | part of the source, and number of the document in it from 0 |
+//! | `kind` | 0 a document, 1 a redirect, 2 a revisit, 3 the counts of the part, 4 a record that was passed over |
+//! | `file`, `record` | where the document was read |
+//! | `bucket` | equal for documents that may be exact copies or share a fingerprint; null if it can match nothing; for kind 4 the `number` of its redirect or revisit |
+//! | `status` | whether it can be compared ([`Status`]); for kind 4 the number of documents before it in the part |
+//! | `says` | canonical URL other than its own; target of a redirect; counts as JSON; why a record was passed over |
+//! | `page` | the signature; the address of a redirect; the id of a record that was passed over |
 //! | `host`, `text`, `pieces` | of a document with a host, if frames are learned: see [`frames`](mod@super::frames) |
 
 use std::borrow::Cow;
@@ -34,18 +35,18 @@ use crate::signature::Signer;
 use crate::signatures::page_bytes;
 
 const KIND: &str = "signature";
-/// What the counts of records passed over are called, before the reason.
+/// Prefix of the counts of passed-over records, before the reason.
 const PASSED: &str = "passed_over_";
-/// Rows of a batch, about.
-const TOGETHER: usize = 4096;
+/// Approximate rows per batch.
+const BATCH_SIZE: usize = 4096;
 
-/// The batches of a part, one after the other.
+/// Iterates over the batches of signatures of one part.
 pub struct PartSignatures {
     part: usize,
     batches: Part,
     files: Vec<String>,
     signer: Signer,
-    /// A file's name as it is read, and as it is called.
+    /// The path that is read, and the name to report instead.
     renamed: Option<(String, String)>,
     documents: i64,
     facts: i64,
@@ -74,11 +75,11 @@ columns! {
 }
 
 impl Steps {
-    /// Reads a part of a source. With `renamed`, a file is known by another name than it is read by.
+    /// Reads a part of a source. `renamed` is a path to read and the name to report instead.
     ///
     /// # Panics
     ///
-    /// When there are not so many parts.
+    /// The source has no such part.
     pub fn signature(
         &self,
         source: &Source,
@@ -103,8 +104,8 @@ impl Steps {
         }
     }
 
-    /// What engines compare themselves: of every document its address without fragment, its address if it
-    /// has one, its id if that is not the address, and what exact copies share.
+    /// The names that engines compare: for every document its address without fragment, its address
+    /// if any, its id if different from the address, and the content that exact copies share.
     pub fn names(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = Rows::of(rows, KIND);
         let loaded = rows.pages(|_| true)?;
@@ -194,7 +195,8 @@ impl PartSignatures {
         self.facts += 1;
     }
 
-    /// A redirect or revisit has a row of its own behind this one, which counts if it leads nowhere.
+    /// A redirect or revisit has its own row after this one; this one counts if it leads to no
+    /// document.
     fn passed(&mut self, rows: &mut Columns, passed: &PassedRecord<'_>, fact: bool) {
         let file = match &passed.file {
             Ok(file) => self.file(*file),
@@ -239,13 +241,13 @@ impl PartSignatures {
     ///
     /// # Errors
     ///
-    /// A bad record, unless bad records are skipped.
+    /// A bad record, unless the options skip bad records.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, Error> {
         if self.done {
             return Ok(None);
         }
         let mut rows = Columns::default();
-        while rows.number.len() < TOGETHER {
+        while rows.number.len() < BATCH_SIZE {
             let Some(mut source) = self.batches.next() else {
                 self.done = true;
                 self.counted(&mut rows);
@@ -284,8 +286,9 @@ impl PartSignatures {
     }
 }
 
-/// Exact copies have one fingerprint, so one number brings both together. What cannot be compared by its
-/// fingerprint goes by its content; there may be very many without any words.
+/// Exact copies share a fingerprint, so one key brings both together. Pages that have no usable
+/// fingerprint are keyed by content, because there may be very many without words. `None` if the
+/// page matches nothing.
 fn bucket(page: &NewPage) -> Option<u64> {
     if page.status.stays() {
         return None;

@@ -1,7 +1,7 @@
-//! The steps, with rows moved about by a toy engine, against the decision on one machine.
+//! The distributed steps, run by a toy engine, give the decision of one machine.
 //!
-//! The toy splits rows by the key they must share, hands every task its rows in another order, and puts
-//! the results together: what an engine may do, and no more.
+//! The toy splits rows by the key they must share, shuffles the rows of every task, and joins the results:
+//! anything a real engine may do.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::signatures::{page_bytes, page_of_bytes};
 /// Winner, outcome, distance, similarity and reason.
 type Verdict = (i64, String, i64, f32, String);
 
-/// So few representatives that scopes of tests are wide.
+/// A low limit, so that the scopes of these tests are wide.
 const MANY: usize = 1 << 7;
 
 fn options(least: f64) -> Options {
@@ -52,7 +52,8 @@ fn mix(i: u64) -> u64 {
     (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 8
 }
 
-/// Some share a domain; between domains, one in eight is a forgery of all others that are like it.
+/// Some pages share a domain; between domains, one page in eight is a forgery of the others similar
+/// to it.
 fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> NewPage {
     let short = [if name % 8 == 5 { 0x1b } else { 0xe4 }; 32];
     let domain = name % 7;
@@ -75,7 +76,7 @@ fn page(name: usize, content: u64, bits: u64, sketch: &[u16], scope: u64) -> New
     }
 }
 
-/// Families around centres, so that there are pairs, twins, copies and dense clusters.
+/// Families around centres, so that pairs, equal fingerprints, copies and dense clusters occur.
 fn families(sizes: &[usize], bits: u64, spread: u64, scopes: u64) -> Vec<NewPage> {
     let mut list: Vec<NewPage> = Vec::new();
     for (family, &size) in (0u64..).zip(sizes) {
@@ -88,7 +89,7 @@ fn families(sizes: &[usize], bits: u64, spread: u64, scopes: u64) -> Vec<NewPage
             let flips = mix(seed) % (spread + 1);
             sketch.extend((0..flips).map(|i| (mix(seed * 3 + i) % 1024) as u16));
             let name = list.len();
-            // Every ninth is a copy of one before.
+            // Every ninth page is a copy of an earlier one.
             let copied = (name % 9 == 8).then(|| list[name - 1 - seed as usize % 8].clone());
             let scope = family % scopes;
             let own = page(name, name as u64, fingerprint, &sketch, scope);
@@ -109,13 +110,13 @@ fn column<'b, A: Array + 'static>(rows: &'b RecordBatch, name: &str) -> &'b A {
 }
 
 fn chosen(rows: &RecordBatch, wanted: impl Fn(usize) -> bool) -> RecordBatch {
-    // Backwards: no step may trust the order.
+    // Reversed: no step may depend on the order.
     let places: Vec<u64> =
         (0..rows.num_rows()).rev().filter(|&row| wanted(row)).map(|row| row as u64).collect();
     take_record_batch(rows, &UInt64Array::from(places)).unwrap()
 }
 
-/// Splits rows over tasks by a key, works on each task, and puts the results together.
+/// Splits rows over tasks by a key, runs `work` on each task, and joins the results.
 fn tasks(
     rows: &RecordBatch,
     key: &str,
@@ -140,7 +141,8 @@ fn joined(parts: &[RecordBatch]) -> RecordBatch {
     concat_batches(&parts[0].schema(), parts).unwrap()
 }
 
-/// Every fifth page has no frame; of the others, one in three says something else than the rest of its family.
+/// Every fifth page has no frame; of the others, one in three differs from its family in its own
+/// text.
 fn owns(list: &[NewPage]) -> Vec<Own> {
     let piece = |at: u64| Piece { hash: mix(at) as u32, words: 4 };
     let own = |page: &NewPage| {
@@ -170,7 +172,7 @@ fn signatures(list: &[NewPage], owns: &[Own]) -> RecordBatch {
     batch("signature", columns).unwrap()
 }
 
-/// Everything after the first reading, as an engine would run it. Verdicts by position.
+/// Every step after the first reading, as an engine would run it. Returns verdicts by position.
 fn distributed(list: &[NewPage], owns: &[Own], steps: &Steps, count: u64) -> Vec<Verdict> {
     let given = signatures(list, owns);
     let copies = tasks(&given, "bucket", count, |rows| steps.copies(rows).unwrap());
@@ -211,7 +213,7 @@ fn distributed(list: &[NewPage], owns: &[Own], steps: &Steps, count: u64) -> Vec
     resolved(&given, &pairs, &all_roles, steps, count)
 }
 
-/// Suspects with their pages, as representatives.
+/// Joins suspects with their pages, as representatives.
 fn thinning(suspects: &RecordBatch, given: &RecordBatch) -> RecordBatch {
     let positions: &Int64Array = column(suspects, "position");
     let places = UInt64Array::from_iter_values(positions.values().iter().map(|it| *it as u64));
@@ -458,7 +460,7 @@ fn compare_verdicts(expected: &[Verdict], found: &[Verdict]) {
     }
 }
 
-/// Every victim with a forgery on another domain that was seen first, and with a true copy on a third.
+/// Each victim, a forgery of it on another domain with an earlier date, and a true copy on a third.
 fn forgeries(count: usize) -> String {
     let line = |url: String, fetched: usize, text: &str| {
         format!("{}\n", serde_json::json!({"url": url, "fetched": fetched, "text": text}))
@@ -479,7 +481,7 @@ fn forgeries(count: usize) -> String {
 }
 
 #[test]
-fn forged_pages_remove_nobody_where_the_steps_have_a_key() {
+fn with_a_key_forged_pages_remove_no_page() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("pages.jsonl");
     std::fs::write(&input, forgeries(3)).unwrap();
@@ -513,7 +515,7 @@ fn dense_clusters_in_which_many_do_not_match_are_decided_as_on_one_machine() {
 }
 
 #[test]
-fn saturation_is_seen_and_met_as_on_one_machine() {
+fn saturation_is_detected_and_handled_as_on_one_machine() {
     let saturated = |least| {
         let mut list = families(&[40, 30, 20], 3, 30, 1);
         for i in 0..9_000u64 {
@@ -543,7 +545,7 @@ proptest! {
 }
 
 #[test]
-fn a_row_that_comes_twice_or_a_missing_column_is_an_error_that_says_so() {
+fn a_duplicate_row_or_a_missing_column_is_a_clear_error() {
     let steps = Steps::new(options(0.8)).unwrap();
     let given = signatures(&families(&[5], 2, 9, 1), &[]);
     let twice = joined(&[given.clone(), given.clone()]);

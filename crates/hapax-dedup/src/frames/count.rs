@@ -1,8 +1,9 @@
-//! The frame of one host, counted over its pages, and what is remembered of a page's own text.
+//! Counts the frame of one host over its pages; the compact form of a page's own text.
 //!
-//! Of a host with more than [`SAMPLE`] pages, about that many are counted, chosen by their content, so memory for a
-//! host is bounded. Pages of one text count once. The answer depends on the set of pages alone, if pages of one text
-//! have the same pieces; by chance two texts of a sample share 32 bits, and then the first that comes counts.
+//! Of a host with more than [`SAMPLE`] pages, counts a sample of about that size, chosen by content, so memory
+//! per host is bounded. Pages with the same text count once. The result depends on the set of pages only,
+//! provided equal texts have equal pieces. If two texts of a sample collide in their 32-bit key, the first one
+//! read counts.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +11,15 @@ use hapax::fingerprint::ContentHash;
 use hapax::frame::{OwnText, Piece, on_many_pages};
 use hapax::group::{PageFacts, Scope, ScopeFacts};
 
-/// Pages of a host that are counted, about.
+/// Approximate number of pages counted per host.
 const SAMPLE: u64 = 1024;
-/// Bytes of a packed piece.
+/// Size of a packed piece in bytes.
 pub(crate) const PIECE: usize = 5;
 
-/// What a page says beyond the frame of its host.
+/// The own text of a page, beyond the frame of its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Own {
-    /// Equal for pages of one host; 0 where no frame is known.
+    /// Key of the host; 0 if the host has no frame.
     pub(crate) host: u32,
     pub(crate) text: OwnText,
 }
@@ -26,12 +27,12 @@ pub(crate) struct Own {
 impl Own {
     pub(crate) const BYTES: usize = 4 + OwnText::BYTES;
 
-    /// Are both pages of one host, and do their own texts differ?
+    /// Whether both pages are of one host and have different own texts.
     pub(crate) fn differs_from(&self, other: &Self) -> bool {
         self.host != 0 && self.host == other.host && self.text.differs_from(&other.text)
     }
 
-    /// The key of its bucket in a pass; 0 where the whole page decides.
+    /// The key of its bucket in a pass; 0 if the host has no frame.
     pub(crate) fn bucket(&self, pass: usize) -> u64 {
         if self.host == 0 { 0 } else { u64::from(self.text.bucket(pass)) }
     }
@@ -44,7 +45,7 @@ impl Own {
         bytes
     }
 
-    /// `None` when these are not as many bytes.
+    /// `None` unless there are exactly [`Self::BYTES`] bytes.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (host, text) = bytes.split_first_chunk()?;
         let text = OwnText::from_bytes(text.try_into().ok()?);
@@ -52,35 +53,35 @@ impl Own {
     }
 }
 
-/// Pages of a host, while they are counted.
+/// The pages of a host during counting.
 #[derive(Debug, Default)]
 pub(crate) struct HostPages {
     texts: BTreeSet<u32>,
-    /// Of all texts.
+    /// The piece hashes of all texts.
     hashes: Vec<u32>,
 }
 
 impl HostPages {
-    /// Is a page with this [text](text_key) counted, if its host has so many pages?
+    /// Whether a page with this [text](text_key) is in the sample of a host with `pages` pages.
     pub(crate) const fn is_sampled(text: u32, pages: u32) -> bool {
         (text as u64 * pages as u64) >> 32 < SAMPLE
     }
 
-    /// A page with this text and these [packed](packed) pieces.
+    /// Adds a page by the key of its text and its [packed](packed) pieces.
     pub(crate) fn add(&mut self, text: u32, pieces: &[u8]) {
         if self.texts.insert(text) {
             self.hashes.extend(unpacked(pieces).map(|piece| piece.hash));
         }
     }
 
-    /// The pieces that stand on as many pages as `least` says, ascending.
+    /// The pieces that occur on at least `least(pages)` pages, ascending.
     pub(crate) fn frame(self, least: fn(u32) -> Option<u32>) -> Vec<u32> {
         let least = least(self.texts.len() as u32);
         least.map_or_else(Vec::new, |least| on_many_pages(self.hashes, least))
     }
 }
 
-/// One number for each host; 0 without one.
+/// The key of the host of an address; 0 without a host.
 pub(crate) fn host_key(url: &str) -> u32 {
     if PageFacts::at(url).host().is_empty() {
         return 0;
@@ -88,13 +89,13 @@ pub(crate) fn host_key(url: &str) -> u32 {
     (Scope::Host.key(&ScopeFacts { url, ..ScopeFacts::default() }).0 as u32).max(1)
 }
 
-/// Equal for equal texts.
+/// A key that is equal for equal texts.
 pub(crate) fn text_key(content: ContentHash) -> u32 {
     let [a, b, c, d, ..] = content.to_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// Pieces as they wait and as files have them: hash and number of words of each.
+/// Encodes pieces: hash and number of words of each.
 pub(crate) fn packed(pieces: &[Piece]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(pieces.len() * PIECE);
     for piece in pieces {
@@ -104,7 +105,7 @@ pub(crate) fn packed(pieces: &[Piece]) -> Vec<u8> {
     bytes
 }
 
-/// What [`packed`] made.
+/// Decodes what [`packed`] wrote.
 pub(crate) fn unpacked(bytes: &[u8]) -> impl Iterator<Item = Piece> {
     let piece = |&[a, b, c, d, words]: &[u8; PIECE]| Piece {
         hash: u32::from_le_bytes([a, b, c, d]),

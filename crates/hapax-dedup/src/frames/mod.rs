@@ -1,10 +1,11 @@
-//! Learns the frame of every host and what each page says beyond it.
+//! Learns the frame of every host and the own text of every page.
 //!
-//! While pages are read, their [pieces](hapax::frame) go to temporary files, partitioned by host. Then, several partitions
-//! at a time, the frame of every host is learned ([`count`]), and what it has not of a page is the page's own text.
+//! While pages are read, their [pieces](hapax::frame) go to temporary files, partitioned by host. Afterwards
+//! the frame of every host is learned ([`count`]), several partitions at a time; a page's pieces outside the
+//! frame are its own text.
 //!
-//! Linear in pages, but for sorting; the answer depends on the set of pages, not on order or threads. Pages without a
-//! host and hosts with few pages get no own text and are compared as whole pages.
+//! Linear in pages except for sorting; the result depends on the set of pages, not on order or threads. Pages
+//! without a host or of a host with few pages get no own text and are compared as whole pages.
 
 mod count;
 
@@ -21,20 +22,20 @@ pub(crate) use count::{HostPages, Own, PIECE, host_key, packed, text_key, unpack
 
 use crate::error::Error;
 
-/// Temporary files.
+/// Number of temporary files.
 const PARTS: usize = 256;
-/// Bytes of a partition that wait to be written.
-const TOGETHER: usize = 1 << 16;
-/// Hosts whose frames are reported.
+/// Bytes buffered per partition before a write.
+const BATCH_SIZE: usize = 1 << 16;
+/// Number of hosts in the report.
 pub(crate) const SHOWN: usize = 5;
 
-/// The frame of a host, to be shown.
+/// The frame of a host, for the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFrame {
-    /// The first of its pages that was read.
+    /// The first page of the host that was read.
     pub(crate) page: u32,
     pub(crate) pages: u32,
-    /// Hashes of its pieces, ascending.
+    /// Hashes of the frame's pieces, ascending.
     pub(crate) pieces: Vec<u32>,
 }
 
@@ -42,13 +43,13 @@ pub struct HostFrame {
 pub(crate) struct Learned {
     /// By page; empty if no host has a frame.
     pub(crate) owns: Vec<Own>,
-    /// Of the hosts with most pages.
+    /// The frames of the hosts with most pages.
     pub(crate) largest: Vec<HostFrame>,
-    /// Hosts with a frame.
+    /// Number of hosts with a frame.
     pub(crate) hosts: u64,
 }
 
-/// What was learned of the hosts of a partition.
+/// What was learned about the hosts of one partition.
 #[derive(Default)]
 struct PartFrames {
     hosts: u64,
@@ -56,14 +57,15 @@ struct PartFrames {
     largest: Vec<HostFrame>,
 }
 
-/// Pieces of pages on their way to the frames.
+/// Collects the pieces of pages.
 #[derive(Debug)]
 pub(crate) struct Gathering {
     folder: PathBuf,
-    /// On how many of so many pages a piece is frame.
+    /// On how many of `n` pages of a host a piece must occur to belong to the frame; `None` if `n`
+    /// is too small.
     least: fn(u32) -> Option<u32>,
     parts: Vec<Part>,
-    /// Pages of every host.
+    /// Number of pages per host.
     hosts: BTreeMap<u32, u32>,
 }
 
@@ -74,13 +76,13 @@ struct Part {
 }
 
 impl Gathering {
-    /// Temporary files have no names and go with this value.
+    /// The temporary files are unnamed and vanish when this value is dropped.
     pub(crate) fn new(folder: &Path, least: fn(u32) -> Option<u32>) -> Self {
         let parts = (0..PARTS).map(|_| Part::default()).collect();
         Self { folder: folder.to_owned(), least, parts, hosts: BTreeMap::new() }
     }
 
-    /// The [packed](packed) pieces of the page at this position.
+    /// Adds the [packed](packed) pieces of the page at this position.
     pub(crate) fn add(
         &mut self,
         at: u32,
@@ -98,13 +100,14 @@ impl Gathering {
             part.waiting.extend(number.to_le_bytes());
         }
         part.waiting.extend_from_slice(pieces);
-        if part.waiting.len() < TOGETHER {
+        if part.waiting.len() < BATCH_SIZE {
             return Ok(());
         }
         part.write(&self.folder).map_err(|error| Error::io("write to", &self.folder, error))
     }
 
-    /// The own text of each of so many pages. Partitions are read by all threads of the pool that this is called on.
+    /// The own text of each of `pages` pages. Partitions are read by all threads of the current
+    /// pool.
     pub(crate) fn learn(mut self, pages: usize) -> Result<Learned, Error> {
         let shown = self.largest();
         let parts = std::mem::take(&mut self.parts);
@@ -132,7 +135,7 @@ impl Gathering {
         if frames.is_empty() {
             return Ok(learned);
         }
-        // Most pieces are in no frame, which this shows sooner than a search.
+        // Most pieces are in no frame; this filter rules them out faster than a search.
         let mut seen = Seen::default();
         for (host, frame) in &frames {
             frame.iter().for_each(|hash| _ = seen.insert(host ^ hash));
@@ -191,12 +194,12 @@ impl Gathering {
     }
 }
 
-/// The frames of all hosts, 4 bytes for each of their pieces.
+/// The frames of all hosts; 4 bytes per piece.
 #[derive(Debug)]
 pub(crate) struct HostFrames(BTreeMap<u32, Vec<u32>>);
 
 impl HostFrames {
-    /// What a page at this address says beyond its frame; `None` if that is little or not known.
+    /// The own text of a page at this address; `None` if it is short or the host has no frame.
     pub(crate) fn own_text(&self, url: &str, text: &str) -> Option<String> {
         let frame = self.0.get(&host_key(url))?;
         own_text(text, |hash| frame.binary_search(&hash).is_ok())
@@ -207,14 +210,14 @@ impl HostFrames {
     }
 }
 
-/// A page as a temporary file has it.
+/// A page as a temporary file stores it.
 #[derive(Default)]
 struct Gathered {
     at: u32,
     host: u32,
-    /// Equal for equal texts.
+    /// Key of the text, equal for equal texts.
     text: u32,
-    /// Packed.
+    /// Packed pieces.
     pieces: Vec<u8>,
 }
 
@@ -229,13 +232,13 @@ impl Part {
         Ok(())
     }
 
-    /// Shows every page that was added.
+    /// Calls `see` for every page that was added.
     fn read(&mut self, mut see: impl FnMut(&Gathered)) -> io::Result<()> {
         if let Some(file) = &mut self.file {
             file.seek(SeekFrom::Start(0))?;
         }
         let written: Box<dyn Read + '_> = match &self.file {
-            Some(file) => Box::new(BufReader::with_capacity(TOGETHER, file)),
+            Some(file) => Box::new(BufReader::with_capacity(BATCH_SIZE, file)),
             None => Box::new(io::empty()),
         };
         let mut all = written.chain(&self.waiting[..]);
@@ -266,7 +269,7 @@ mod tests {
         let mut gathering = Gathering::new(folder.path(), least_pages);
         for at in order {
             let (url, hashes) = &pages[at];
-            // Large ones are numbers.
+            // Hashes above two million stand for numbers.
             let piece = |&hash: &u32| Piece { hash, words: if hash < 2_000_000 { 2 } else { 0 } };
             let pieces: Vec<Piece> = hashes.iter().map(piece).collect();
             let content = ContentHash::of(&format!("{hashes:?}"));
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_on_many_pages_of_a_host_is_frame_and_order_changes_nothing() {
+    fn pieces_on_many_pages_of_a_host_are_its_frame_in_any_order() {
         let shared: Vec<u32> = (0..2000).collect();
         let page = |host: &str, at: u32| {
             let own = [1_000_000 + at, 2_000_000 + at];

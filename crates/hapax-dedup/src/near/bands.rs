@@ -1,13 +1,11 @@
-//! Proposes pairs that agree in a band of their sketches, where fingerprints propose too many.
+//! Proposes pairs that agree in a band of their sketches, for saturated sets.
 //!
-//! In a large corpus fingerprints of unrelated pages are close by chance, and their pairs grow with its square. A
-//! sketch is cut into bands of [`BITS`] bits; two pages of similarity J agree in a bit with probability (1 + J) /
-//! 2, so J = 0.84 shares one of 42 bands with probability 0.998, J = 0.9 with 0.99999, and unrelated pages share a
-//! bucket once in 400,000 times. Guarantees pairs that depend on the pages alone, in linear work: where more than
-//! [`MANY`] pages agree, each is proposed to [`SOME`] of them. Chance pairs are dropped by most of the fingerprint,
-//! which each entry carries. Does not confirm.
-//!
-//! Source: Broder's and Charikar's banding of sketches, on one-bit minima (Li and König 2010).
+//! A sketch is cut into bands of [`BITS`] bits. Two pages of similarity J agree in a bit with probability (1 +
+//! J) / 2, so J = 0.84 shares one of 42 bands with probability 0.998, J = 0.9 with 0.99999; unrelated pages
+//! share a bucket once in 400,000 times. Guarantees linear work and pairs that depend on the pages alone: where
+//! more than [`MANY`] pages agree, each is proposed to [`SOME`] of them. Part of the fingerprint in each entry
+//! drops most chance pairs. Does not confirm. Source: Broder's and Charikar's banding of sketches, on one-bit
+//! minima (Li and König 2010).
 
 use hapax::fingerprint::{MaxDistance, Sketch};
 use hapax::join::Executor;
@@ -15,85 +13,86 @@ use rayon::prelude::*;
 
 use crate::pages::Pages;
 
-/// Bytes of a sketch in a band.
+/// Bytes of a sketch per band.
 const BYTES: usize = 3;
-/// Bits of a sketch in a band.
+/// Bits of a sketch per band.
 pub(super) const BITS: u32 = 8 * BYTES as u32;
-/// Up to so many pages that agree in a band are all proposed to each other. More of them that are
-/// alike were a dense cluster.
+/// Up to this many pages of a bucket are all proposed to each other. A larger set of similar pages
+/// would have been a dense cluster.
 const MANY: usize = super::dense::DENSE;
-/// To how many others a page is proposed where more agree.
+/// In larger buckets, how many others a page is proposed to.
 const SOME: usize = 16;
-/// Nanoseconds of one thread to make and sort an entry, without the logarithm of how many there are.
+/// Nanoseconds of one thread to make and sort an entry, without the part that grows with the
+/// logarithm of their number.
 const ENTRY: f64 = 12.0;
-/// Nanoseconds for every doubling of the entries.
+/// Nanoseconds added per entry for every doubling of their number.
 const DOUBLING: f64 = 1.2;
-/// Entries that a thread looks through at a time.
-const TOGETHER: usize = 1 << 14;
+/// Minimum number of entries in a thread's piece of work.
+const BATCH_SIZE: usize = 1 << 14;
 
-/// With less than this chance of being proposed a pair is not left to bands.
+/// Below this probability of being proposed, bands are not used.
 const LEAST_CHANCE: f64 = 0.95;
 
 const BANDS: usize = size_of::<Sketch>() / BYTES;
 
-/// The chance that a pair of this similarity is proposed.
+/// The probability that bands propose a pair of this similarity.
 pub(crate) fn chance(similarity: f64) -> f64 {
     let agree = ((1.0 + similarity) / 2.0).powi(BITS as i32);
     1.0 - (1.0 - agree).powi(BANDS as i32)
 }
 
-/// Do bands propose nearly all pairs from this similarity on?
+/// Whether bands propose nearly all pairs of at least this similarity.
 pub(crate) fn suffice(similarity: f64) -> bool {
     chance(similarity) >= LEAST_CHANCE
 }
 
-/// How many bands there are.
 pub(crate) fn count() -> usize {
     BANDS
 }
 
-/// A band of a sketch, as a number.
+/// A band of a sketch as an integer.
 fn part(sketch: &Sketch, band: usize) -> u64 {
     let bytes = sketch.to_bytes();
     let at = band * BYTES;
     u64::from(bytes[at]) | u64::from(bytes[at + 1]) << 8 | u64::from(bytes[at + 2]) << 16
 }
 
-/// What must agree, in 40 bits. Where products of a shop agree in a band, only those with one own text are worth
-/// comparing: `own` is the key of its own text's bucket in this band.
+/// The 40-bit bucket key. `own` is the bucket of the page's own text in this band: similar products
+/// of a shop share bands, and only those with similar own texts are worth comparing.
 pub(crate) fn key(sketch: &Sketch, own: u64, band: usize) -> u64 {
     part(sketch, band) << 16 | own
 }
 
-/// The predicted time of all bands of so many pages, for one thread.
+/// Predicted nanoseconds of one thread for all bands of this many pages.
 pub(super) fn nanoseconds(rows: usize) -> f64 {
     let rows = rows as f64;
     BANDS as f64 * rows * (ENTRY + DOUBLING * rows.log2())
 }
 
-/// What pages that agree in a band are handed to: pairs that may be within a bound, and how many others there were.
-pub(super) trait Judge: Send {
+/// Receives the pairs that agree in a band: candidates that may be within the distance bound, and
+/// the count of others.
+pub(super) trait PairSink: Send {
     fn near(&mut self, a: u32, b: u32);
     fn far(&mut self, pairs: u64);
 }
 
-/// Hands pairs that agree in a band to as many judges as there are pieces of work; a pair comes to one of them.
-/// `set` should be in the order of the corpus, in which sketches lie side by side.
-pub(super) fn judged<J: Judge>(
+/// Finds the pairs that agree in a band, in parallel, with one sink per piece of work; each pair
+/// goes to one sink. Fastest if `set` is in corpus order, in which sketches are adjacent in memory.
+pub(super) fn collect<S: PairSink>(
     set: &[u32],
     pages: &Pages,
     band: usize,
     within: MaxDistance,
-    judge: impl Fn() -> J + Sync,
+    sink: impl Fn() -> S + Sync,
     executor: &dyn Executor,
-) -> Vec<J> {
+) -> Vec<S> {
     let mut entries: Vec<Entry> =
         set.par_iter().map(|&page| Entry::of(pages, page, band)).collect();
     entries.par_sort_unstable();
     let mut pieces: Vec<&[Entry]> = Vec::new();
     let mut rest = &entries[..];
     while !rest.is_empty() {
-        let least = TOGETHER.min(rest.len());
+        let least = BATCH_SIZE.min(rest.len());
         let last = &rest[least - 1];
         let more = rest[least..].iter().take_while(|it| it.agree(last)).count();
         let (piece, after) = rest.split_at(least + more);
@@ -101,27 +100,27 @@ pub(super) fn judged<J: Judge>(
         rest = after;
     }
     executor.map(pieces, |piece| {
-        let mut judge = judge();
+        let mut sink = sink();
         let mut far = 0;
         for same in piece.chunk_by(Entry::agree) {
             among(same, |a, b| match a.may_be_within(b, within) {
-                true => judge.near(a.page(), b.page()),
+                true => sink.near(a.page(), b.page()),
                 false => far += 1,
             });
         }
-        judge.far(far);
-        judge
+        sink.far(far);
+        sink
     })
 }
 
-/// A page in a band: its key in the high 40 bits, then the page, then as much of the fingerprint as there is room for.
+/// A page in a band: the key in the high 40 bits, then the page, then as many bits of the
+/// fingerprint as fit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
 impl Entry {
-    /// Bits below the key.
     const BELOW: u32 = u128::BITS - 40;
-    /// Bits of the fingerprint.
+    /// Number of fingerprint bits in an entry.
     const KNOWN: u32 = Self::BELOW - u32::BITS;
 
     fn of(pages: &Pages, page: u32, band: usize) -> Self {
@@ -138,14 +137,14 @@ impl Entry {
         (self.0 ^ other.0) >> Self::BELOW == 0
     }
 
-    /// Are the fingerprints within this bound, as far as is known here?
+    /// Whether the fingerprints may be within the bound, collect by the bits in the entries.
     fn may_be_within(self, other: Self, bound: MaxDistance) -> bool {
         let differing = (self.0 ^ other.0) as u64 & ((1 << Self::KNOWN) - 1);
         differing.count_ones() <= bound.bits()
     }
 }
 
-/// Hands out pairs of pages that agree in a band, given in the order of the corpus.
+/// Reports pairs of pages that share a bucket, given in corpus order.
 pub(crate) fn among<T: Copy>(same: &[T], mut take: impl FnMut(T, T)) {
     let ahead = if same.len() > MANY { SOME } else { MANY };
     for (at, &a) in same.iter().enumerate() {
@@ -162,7 +161,7 @@ mod tests {
     use super::*;
     use crate::pages::{NewPage, Status};
 
-    /// Hands out pairs of pages that agree in a band, some of them farther apart than anybody wants.
+    /// Reports pairs of pages that agree in a band, including those beyond any bound.
     fn candidates(set: &[u32], pages: &Pages, band: usize, mut take: impl FnMut(u32, u32)) {
         let mut entries: Vec<Entry> =
             set.iter().map(|&page| Entry::of(pages, page, band)).collect();
@@ -177,7 +176,7 @@ mod tests {
         (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ mixed >> 32
     }
 
-    /// Pages in pairs; the sketches of each differ in `differing` bits of a thousand and 24.
+    /// Pages in pairs; the sketches of each pair differ in `differing` of 1,024 bits.
     fn in_pairs(count: u32, differing: u64) -> Pages {
         let mut pages = Pages::default();
         for page in 0..count {

@@ -1,13 +1,12 @@
-//! Thins out dense clusters: many pages that are nearly one, each represented by its best page.
+//! Collapses dense clusters, sets of many nearly equal pages, to their best pages.
 //!
-//! Pages share a key: first the whole fingerprint, where [`TWINS`] or more share it, then, where 64 do, 16 bits of
-//! the sketch, [`PASSES`] times with other bits (one more bit per doubling beyond a million pages). Similarity J
-//! shares such a key with probability ((1 + J) / 2)^16: 0.19 at 0.8, 0.85 at 0.98. Pages of a key choose the best
-//! as representative; those that match it become its members, the rest choose again.
-//!
-//! Guarantees that every member matches its representative, which wins over it; work is linear: [`PASSES`] keys,
-//! [`ROUNDS`] representatives each. Pages of one fingerprint that match no representative are *collisions*,
-//! compared only where parts of their sketches agree.
+//! Pages are bucketed by a key: first the fingerprint, where [`TWINS`] or more share it; then, in buckets of 64
+//! or more, 16 bits of the sketch, [`PASSES`] times with other bits (one more bit per doubling beyond a million
+//! pages). Pages of similarity J share such a key with probability ((1 + J) / 2)^16: 0.19 at 0.8, 0.85 at 0.98.
+//! The best page of a bucket becomes the representative, pages that match it become members; the rest repeats
+//! this. Guarantees that every member matches its representative, which wins over it, in linear work.
+//! *Collisions*, pages of one fingerprint that match no representative, are compared only where parts of their
+//! sketches agree.
 
 use hapax::fingerprint::Sketch;
 use hapax::group::NearPair;
@@ -17,34 +16,36 @@ use crate::facts::FactTable;
 use crate::near::Matcher;
 use crate::pages::Pages;
 
-/// As many that share a part of the sketch are a dense cluster.
+/// Bucket size from which on a bucket is a dense cluster.
 pub(crate) const DENSE: usize = 64;
-/// How many parts of the sketch are tried.
+/// Number of parts of the sketch that serve as keys.
 pub(crate) const PASSES: usize = 8;
-/// How often those who share a part of the sketch choose a representative.
+/// Representatives chosen per bucket of a sketch part.
 const ROUNDS: usize = 4;
-/// As many pages of one fingerprint are a dense cluster; fewer are all compared, with each other and with those near them.
+/// Number of pages with one fingerprint from which on they are a dense cluster. Fewer are all
+/// compared.
 pub(crate) const TWINS: usize = 64;
-/// How often those who share a fingerprint choose a representative.
+/// Representatives chosen per bucket of a fingerprint.
 const TWIN_ROUNDS: usize = 4;
-/// As many pages of a fingerprint that match no representative go on choosing until none is left.
+/// Up to this many unmatched pages of one fingerprint keep choosing representatives until none is
+/// left.
 pub(crate) const FEW_COLLISIONS: usize = 64;
-/// How many parts of the sketch are tried on those who share a fingerprint and match no representative.
+/// Number of sketch parts tried on pages of one fingerprint that match no representative.
 pub(crate) const TWIN_PASSES: usize = 16;
 
-/// Bits of a sketch that pages have to share, if they are not very many.
+/// Sketch bits in a bucket key, for up to [`MANY`] pages.
 pub(crate) const PART_BITS: u32 = 16;
-/// As many pages share so many bits: 16 by chance, where 64 are a dense cluster.
+/// With this many pages, 16 share a 16-bit key by chance; 64 make a dense cluster.
 pub(crate) const MANY: usize = 1 << 20;
 
-/// Pages that a thread compares with their representative at a time.
-const TOGETHER: usize = 1 << 10;
+/// Minimum number of comparisons per thread.
+const BATCH_SIZE: usize = 1 << 10;
 
-/// A page that is represented by another one.
+/// A page of a dense cluster and its representative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Member {
     pub(crate) page: u32,
-    /// The page it was confirmed with; may be a member itself.
+    /// The page it was confirmed with, which may itself be a member of a later representative.
     pub(crate) representative: u32,
     pub(crate) distance: u8,
     pub(crate) similarity: f32,
@@ -59,105 +60,114 @@ impl Member {
 
 /// Pages split into representatives and members.
 #[derive(Debug, Default)]
-pub(crate) struct Led {
+pub(crate) struct Collapsed {
     pub(crate) representatives: Vec<u32>,
     pub(crate) members: Vec<Member>,
-    /// Representatives of one cluster, each with the first: their members may match each other.
+    /// Pairs of representatives from one cluster, each with the first of it: their members may
+    /// match each other.
     pub(crate) links: Vec<(u32, u32)>,
-    /// Pages that share a fingerprint with representatives and match none of them.
+    /// Pages that share a fingerprint with representatives but match none of them.
     pub(crate) collisions: u64,
 }
 
-/// Takes dense clusters out of a set of pages of one scope.
+/// Collapses the dense clusters among pages of one scope.
 pub(super) fn thin_out(
     set: &[u32],
     pages: &Pages,
     matcher: &Matcher<'_>,
     table: &FactTable<'_>,
     many: usize,
-) -> Led {
-    let mut led = twins(set, pages, matcher, table);
-    let bits = part_bits(led.representatives.len(), many);
+) -> Collapsed {
+    let mut collapsed = twins(set, pages, matcher, table);
+    let bits = part_bits(collapsed.representatives.len(), many);
     for number in 0..PASSES {
-        thin(&mut led, number, bits, pages, matcher, table);
+        thin(&mut collapsed, number, bits, pages, matcher, table);
     }
-    led
+    collapsed
 }
 
-/// The first step: [`TWINS`] pages and more that share a fingerprint. Pages of other fingerprints make no difference.
+/// The first step: collapses pages that share a fingerprint. Each fingerprint is independent of the
+/// others.
 pub(crate) fn twins(
     set: &[u32],
     pages: &Pages,
     matcher: &Matcher<'_>,
     table: &FactTable<'_>,
-) -> Led {
-    let mut led = Led::default();
-    // Products of a shop may share a fingerprint and nothing else beyond its frame: they are no twins.
+) -> Collapsed {
+    let mut collapsed = Collapsed::default();
+    // Products of a shop may share a fingerprint because of its frame; different own texts keep
+    // them apart.
     let key = |page| {
         let own = pages.own_bucket(page, 0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         pages.fingerprint(page).to_bits() ^ own
     };
     let twins = buckets(set.to_vec(), key, TWINS);
-    led.representatives = twins.others;
+    collapsed.representatives = twins.others;
     for cluster in twins.clusters {
-        let mut found = lead(cluster, 2, TWIN_ROUNDS, matcher, table);
+        let mut found = choose_representatives(cluster, 2, TWIN_ROUNDS, matcher, table);
         let few = found.rest.len() <= FEW_COLLISIONS;
         if few {
-            let last = lead(std::mem::take(&mut found.rest), 2, FEW_COLLISIONS, matcher, table);
+            let last = choose_representatives(
+                std::mem::take(&mut found.rest),
+                2,
+                FEW_COLLISIONS,
+                matcher,
+                table,
+            );
             found.representatives.extend(last.representatives);
             found.members.extend(last.members);
         }
-        led.add(found.representatives, found.members);
+        collapsed.add(found.representatives, found.members);
         if few {
             continue;
         }
         let (left, members) = pair_up(found.rest, pages, matcher, table);
-        led.members.extend(members);
-        led.collisions += left.len() as u64;
+        collapsed.members.extend(members);
+        collapsed.collisions += left.len() as u64;
     }
-    led
+    collapsed
 }
 
-/// How many bits of a sketch pages have to share, if so many of one scope are compared; more than `many`, which is
-/// [`MANY`] but in tests, need more.
+/// Number of sketch bits in a bucket key for this many pages of one scope; grows beyond `many`
+/// pages, which is [`MANY`] except in tests.
 pub(crate) fn part_bits(pages: usize, many: usize) -> u32 {
     let doublings = pages.div_ceil(many).max(1).next_power_of_two().ilog2();
     PART_BITS + doublings.min(16)
 }
 
-/// One of the [`PASSES`] after that: who shares a part of the sketch. Pages in which that part is
-/// another make no difference.
+/// One of the [`PASSES`] after [`twins`]: collapses pages that share a part of the sketch. Each
+/// bucket is independent of the others.
 pub(crate) fn thin(
-    led: &mut Led,
+    collapsed: &mut Collapsed,
     number: usize,
     bits: u32,
     pages: &Pages,
     matcher: &Matcher<'_>,
     table: &FactTable<'_>,
 ) {
-    if led.representatives.len() < DENSE {
+    if collapsed.representatives.len() < DENSE {
         return;
     }
-    let set = std::mem::take(&mut led.representatives);
+    let set = std::mem::take(&mut collapsed.representatives);
     let key =
         |page| sketch_part(pages.sketch(page), number, bits) | pages.own_bucket(page, number) << 32;
     let buckets = buckets(set, key, DENSE);
-    led.representatives = buckets.others;
-    let lead = |cluster| lead(cluster, DENSE, ROUNDS, matcher, table);
-    let led_by: Vec<Chosen> = buckets.clusters.into_par_iter().map(lead).collect();
-    for mut found in led_by {
+    collapsed.representatives = buckets.others;
+    let choose = |cluster| choose_representatives(cluster, DENSE, ROUNDS, matcher, table);
+    let chosen: Vec<Chosen> = buckets.clusters.into_par_iter().map(choose).collect();
+    for mut found in chosen {
         if found.members.is_empty() {
-            led.representatives.append(&mut found.representatives);
-            led.representatives.extend(found.rest);
+            collapsed.representatives.append(&mut found.representatives);
+            collapsed.representatives.extend(found.rest);
             continue;
         }
         found.representatives.extend(found.rest);
-        led.add(found.representatives, found.members);
+        collapsed.add(found.representatives, found.members);
     }
 }
 
-impl Led {
-    /// What a cluster has chosen.
+impl Collapsed {
+    /// Adds the representatives and members of one cluster.
     fn add(&mut self, representatives: Vec<u32>, members: Vec<Member>) {
         if let [first, others @ ..] = &representatives[..] {
             self.links.extend(others.iter().map(|&other| (*first, other)));
@@ -167,8 +177,8 @@ impl Led {
     }
 }
 
-/// Finds who is alike among pages of one fingerprint and many texts: two pages of similarity 0.8
-/// share a part in one of the passes with probability 0.96.
+/// Finds similar pages among those of one fingerprint with many texts. Two pages of similarity 0.8
+/// share a sketch part in one of the passes with probability 0.96.
 fn pair_up(
     mut set: Vec<u32>,
     pages: &Pages,
@@ -186,7 +196,7 @@ fn pair_up(
         let buckets = buckets(set, key, 2);
         set = buckets.others;
         for cluster in buckets.clusters {
-            let found = lead(cluster, 2, 2, matcher, table);
+            let found = choose_representatives(cluster, 2, 2, matcher, table);
             set.extend(found.representatives);
             set.extend(found.rest);
             members.extend(found.members);
@@ -195,7 +205,8 @@ fn pair_up(
     (set, members)
 }
 
-/// So many of the sketch's 1,024 bits, 32 at most; passes take them far apart.
+/// The lowest `bits` (at most 32) of four bytes of the sketch; the bytes of different passes are
+/// far apart.
 pub(crate) fn sketch_part(sketch: &Sketch, pass: usize, bits: u32) -> u64 {
     let bytes = sketch.to_bytes();
     let at = pass * bytes.len() / TWIN_PASSES;
@@ -208,7 +219,7 @@ struct Buckets {
     others: Vec<u32>,
 }
 
-/// Puts together who has the same key, `least` at least.
+/// Groups pages by key; buckets with fewer than `least` pages go to `others`.
 fn buckets(set: Vec<u32>, key: impl Fn(u32) -> u64 + Sync, least: usize) -> Buckets {
     let mut keyed: Vec<(u64, u32)> = set.into_par_iter().map(|page| (key(page), page)).collect();
     keyed.par_sort_unstable();
@@ -224,17 +235,17 @@ fn buckets(set: Vec<u32>, key: impl Fn(u32) -> u64 + Sync, least: usize) -> Buck
     buckets
 }
 
-/// What came of choosing representatives.
+/// Representatives chosen from one bucket, and their members.
 pub(crate) struct Chosen {
     pub(crate) representatives: Vec<u32>,
     pub(crate) members: Vec<Member>,
-    /// Who matches no representative, when rounds are over or fewer than `least` are left.
+    /// Pages that match no representative when the rounds are over or fewer than `least` are left.
     pub(crate) rest: Vec<u32>,
 }
 
-/// Chooses the best as representative and takes out who matches it, up to `rounds` times. A last page
-/// without a bucket represents itself.
-pub(crate) fn lead(
+/// Up to `rounds` times: makes the best page a representative and takes out the pages that match
+/// it. A single remaining page becomes a representative.
+pub(crate) fn choose_representatives(
     cluster: Vec<u32>,
     least: usize,
     rounds: usize,
@@ -253,7 +264,7 @@ pub(crate) fn lead(
             false => matcher.confirm(representative, page),
         };
         let confirmed: Vec<_> =
-            chosen.rest.par_iter().with_min_len(TOGETHER).map(confirm).collect();
+            chosen.rest.par_iter().with_min_len(BATCH_SIZE).map(confirm).collect();
         let rest = std::mem::take(&mut chosen.rest);
         for (page, pair) in rest.into_iter().zip(confirmed) {
             match pair {

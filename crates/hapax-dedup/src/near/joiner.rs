@@ -1,7 +1,6 @@
-//! Joins in a given amount of memory, with temporary files where that is not enough.
+//! Joins in bounded memory, with temporary files if memory is too small.
 //!
-//! The files are made in a folder of the caller's when they are needed, and are gone when the join is
-//! done.
+//! The files are created in the caller's folder only if they are needed, and are deleted after the join.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,20 +10,21 @@ use hapax::join::{Executor, Pair, PairOptions, Record, Spill, SpilledPairs};
 
 use crate::error::Error;
 
-/// How joins are done.
+/// How joins run.
 pub(crate) struct Joiner<'j> {
     pub(crate) executor: &'j dyn Executor,
-    /// How much memory a join may take.
+    /// Bytes of memory that a join may use.
     pub(crate) memory: usize,
-    /// Where temporary files go.
+    /// Folder for temporary files.
     pub(crate) scratch: &'j Path,
 }
 
-/// Pairs that are handed over at a time.
-const TOGETHER: usize = 1 << 20;
+/// Pairs per call of the callback.
+const BATCH_SIZE: usize = 1 << 20;
 
 impl Joiner<'_> {
-    /// Hands all pairs of distinct fingerprints to `take`, many at a time and in order.
+    /// Reports all pairs of distinct fingerprints within the bound to `take`, in batches and in
+    /// order.
     pub(super) fn pairs(
         &self,
         records: Vec<Record<u32>>,
@@ -42,11 +42,11 @@ impl Joiner<'_> {
         }
         let mut waiting = Vec::new();
         join.finish(|pair| {
-            // Those with one fingerprint were compared before.
+            // Pairs of equal fingerprints are compared separately.
             if pair.distance > 0 {
                 waiting.push(pair);
             }
-            if waiting.len() >= TOGETHER {
+            if waiting.len() >= BATCH_SIZE {
                 take(&waiting);
                 waiting.clear();
             }
@@ -57,7 +57,7 @@ impl Joiner<'_> {
     }
 }
 
-/// A file for each partition, open only while it is used: there may be thousands.
+/// One file per partition, open only while in use, because there may be thousands.
 struct FileSpill {
     folder: PathBuf,
 }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_join_in_little_memory_finds_the_same_in_the_same_order() {
-        // More records than 16 MiB hold, some of them a few bits from the one before.
+        // More records than fit in 16 MiB; some are a few bits from the one before.
         let mixed = |i: u64| {
             let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)

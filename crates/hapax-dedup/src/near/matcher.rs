@@ -1,7 +1,7 @@
-//! Are these two pages near-duplicates?
+//! Decides whether two pages are near-duplicates.
 //!
-//! Pages of one host whose frame was learned must be alike in their own texts, too. Where own texts alone decide, pages
-//! with too little of it are compared as whole pages are elsewhere.
+//! Pages of one host whose frame was learned must have similar own texts, too. Where own texts alone decide,
+//! pages with a short own text are compared as whole pages.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,22 +12,22 @@ use hapax::similarity::Policy;
 use crate::options::{Confirm, Frames, Options};
 use crate::pages::Pages;
 
-/// What is thought of a pair.
+/// The result of comparing a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PairMatch {
-    /// Near and confirmed.
     Alike(NearPair),
-    /// Near, but sketches or own texts do not confirm it, or sketches under the key contradict.
+    /// Near by fingerprint, but refuted by sketches, own texts, or keyed sketches.
     NotAlike(NearPair),
     Far,
 }
 
-/// Decides on pairs, and counts how often it was asked.
+/// Compares pairs and counts the comparisons.
 #[derive(Debug)]
 pub(crate) struct Matcher<'p> {
     pages: &'p Pages,
     policy: Policy,
-    /// For pairs that are not both signed by their own texts, where those have other bounds.
+    /// The policy for pairs of which one is signed as a whole page, where own texts have other
+    /// bounds.
     whole: Option<Policy>,
     confirm: Confirm,
     compared: AtomicU64,
@@ -48,7 +48,7 @@ impl<'p> Matcher<'p> {
         }
     }
 
-    /// The pair, if the fingerprints are near and the sketches confirm it. Both pages must be
+    /// The pair if it is near and confirmed; `None` otherwise. Both pages must be
     /// [`Comparable`](crate::Status::Comparable).
     pub(crate) fn confirm(&self, a: u32, b: u32) -> Option<NearPair> {
         self.count(1);
@@ -58,13 +58,13 @@ impl<'p> Matcher<'p> {
         }
     }
 
-    /// Counts pairs that were looked at. Whoever compares many counts them himself: a number that all threads
-    /// write to makes them wait for each other.
+    /// Adds to the count of comparisons. Callers that compare many pairs count locally and add
+    /// once, because threads that write one counter slow each other down.
     pub(crate) fn count(&self, compared: u64) {
         self.compared.fetch_add(compared, Ordering::Relaxed);
     }
 
-    /// What fingerprints and sketches say; not counted.
+    /// Compares without counting.
     pub(crate) fn compare(&self, a: u32, b: u32) -> PairMatch {
         let [one, other] = [a, b].map(|page| self.pages.evidence(page));
         let policy = self.policy(a, b);
@@ -78,22 +78,22 @@ impl<'p> Matcher<'p> {
         if stands { PairMatch::Alike(pair) } else { PairMatch::NotAlike(pair) }
     }
 
-    /// The largest distance of a pair.
+    /// The largest distance of a match.
     pub(crate) fn within(&self) -> MaxDistance {
         self.policy.within
     }
 
-    /// The largest distance of a pair, whatever it is compared by.
+    /// The largest distance of a match under any policy in use.
     pub(crate) fn widest(&self) -> MaxDistance {
         self.whole.as_ref().map_or(self.policy.within, |it| it.within.max(self.policy.within))
     }
 
-    /// The least similarity of a pair.
+    /// The minimum similarity of a match.
     pub(crate) fn least(&self) -> f64 {
         self.policy.min_similarity.jaccard()
     }
 
-    /// How many pairs were looked at so far.
+    /// Number of comparisons so far.
     pub(crate) fn compared(&self) -> u64 {
         self.compared.load(Ordering::Relaxed)
     }

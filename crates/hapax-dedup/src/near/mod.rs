@@ -1,4 +1,4 @@
-//! Finds near-duplicates: fingerprints propose pairs, sketches confirm them.
+//! Finds near-duplicates: fingerprints propose candidate pairs, sketches confirm them.
 //!
 //! ```text
 //!   representatives --thin out dense clusters--> representatives --join within k--> candidates --confirm--> pairs
@@ -6,14 +6,12 @@
 //!                            +--> members: each confirmed with its representative
 //! ```
 //!
-//! A *dense cluster* is a large number of nearly equal pages, such as a template with another number in each; its
-//! best page represents it, and the members are proposed to nobody else. Under *saturation*, many close
-//! fingerprints with different texts, sketches propose instead ([`bands`](mod@bands)), or fewer bits may differ
-//! ([`saturation`](mod@saturation)).
-//!
-//! Guarantees that every reported pair is within the bound and confirmed, and, outside dense clusters and
-//! saturation, that every such pair is reported. The result depends on the set of pages, not on threads. Does not
-//! choose the kept page: [`decide`](mod@crate::decide) does.
+//! A *dense cluster* is a large set of nearly equal pages, such as a template that differs in one number; its
+//! best page represents it and the other members are compared with nothing else. Under *saturation* (too many
+//! close fingerprints of different texts) sketches propose candidates ([`bands`](mod@bands)), or the bound is
+//! narrowed ([`saturation`](mod@saturation)). Guarantees that every reported pair is within the bound and
+//! confirmed and, outside dense clusters and saturation, that every such pair is reported. The result depends
+//! on the set of pages, not on threads. Does not choose the kept page; [`decide`](mod@crate::decide) does.
 
 pub(crate) mod bands;
 pub(crate) mod dense;
@@ -28,7 +26,7 @@ use hapax::group::NearPair;
 use hapax::join::{Executor, Pair, PairOptions, Record};
 use rayon::prelude::*;
 
-pub(crate) use dense::{Led, Member, lead};
+pub(crate) use dense::{Collapsed, Member, choose_representatives};
 pub(crate) use joiner::Joiner;
 pub(crate) use matcher::{Matcher, PairMatch};
 
@@ -41,29 +39,32 @@ use saturation::Proposal;
 pub(crate) struct Near {
     /// Confirmed pairs of representatives.
     pub(crate) pairs: Vec<NearPair>,
-    /// Pages that only their representative was asked about.
+    /// Members of dense clusters, each compared with its representative only.
     pub(crate) members: Vec<Member>,
-    /// Representatives whose members may match each other.
+    /// Pairs of representatives whose members may match each other.
     pub(crate) links: Vec<(u32, u32)>,
-    /// The most similar of the proposed pairs that were not confirmed, most similar first.
+    /// The most similar candidates that were not confirmed, most similar first; at most
+    /// [`REFUSED`].
     pub(crate) refused: Vec<NearPair>,
-    /// Pairs that the fingerprints proposed.
+    /// Number of candidate pairs.
     pub(crate) candidates: u64,
-    /// Pages that share a fingerprint with many others and a text with none: they are compared with
-    /// few of those and nobody else.
+    /// Pages with the same fingerprint as many others and different text; each is compared with few
+    /// of them and with nothing else.
     pub(crate) collisions: u64,
-    /// Pages that were not compared with all others within the bound.
+    /// Pages that were not compared with everything within the bound.
     pub(crate) saturated: u64,
-    /// Those within fewer bits were compared within so many, at least.
+    /// The narrowest bound that was used under saturation; `None` if the bound was not narrowed.
     pub(crate) seen_within: Option<MaxDistance>,
-    /// Those proposed by sketches found a partner at the least similarity with this chance.
+    /// The probability that bands propose a pair of the minimum similarity; `None` if bands were
+    /// not used.
     pub(crate) chance: Option<f64>,
 }
 
-/// Candidates that a thread confirms at a time.
-const TOGETHER: usize = 1 << 14;
+/// Candidates per piece of work of a thread.
+const BATCH_SIZE: usize = 1 << 14;
 
-/// Finds what is near among representatives, scope by scope; `many` is of [`dense::part_bits`].
+/// Finds near-duplicates among representatives, scope by scope. `many` goes to
+/// [`dense::part_bits`].
 pub(crate) fn find(
     representatives: &[u32],
     pages: &Pages,
@@ -74,7 +75,7 @@ pub(crate) fn find(
 ) -> Result<Near, Error> {
     let mut near = Near::default();
     for scope in representatives.chunk_by(|&a, &b| pages.scope(a) == pages.scope(b)) {
-        let Led { representatives, members, links, collisions } =
+        let Collapsed { representatives, members, links, collisions } =
             dense::thin_out(scope, pages, matcher, table, many);
         near.members.extend(members);
         near.links.extend(links);
@@ -86,8 +87,8 @@ pub(crate) fn find(
 }
 
 impl Near {
-    /// Pairs of representatives whose fingerprints are near and whose sketches confirm it: all of them, or
-    /// where there is [`saturation`](mod@saturation) all that one can see.
+    /// Finds confirmed pairs of representatives of one scope: all of them or, under
+    /// [`saturation`](mod@saturation), all that the chosen method proposes.
     fn propose(
         &mut self,
         representatives: &[u32],
@@ -142,13 +143,13 @@ impl Near {
         Ok(())
     }
 
-    /// Pairs of representatives that share a fingerprint, which a join does not name.
+    /// Compares representatives that share a fingerprint, which the join does not report.
     fn compare_twins(&mut self, twins: &Twins, matcher: &Matcher<'_>) {
         let mut compared = Compared::default();
         for class in twins.0.chunk_by(|one, other| one.0 == other.0) {
             for (at, &(first, twin)) in class.iter().enumerate() {
-                compared.ask(matcher, first, twin);
-                class[..at].iter().for_each(|&(_, other)| compared.ask(matcher, other, twin));
+                compared.add(matcher, first, twin);
+                class[..at].iter().for_each(|&(_, other)| compared.add(matcher, other, twin));
             }
         }
         matcher.count(compared.pairs);
@@ -156,7 +157,7 @@ impl Near {
         self.refused.extend(compared.refused);
     }
 
-    /// The same by bands of sketches.
+    /// As [`propose`](Self::propose), with candidates from bands of the sketch.
     fn propose_by_sketch(
         &mut self,
         representatives: &[u32],
@@ -168,15 +169,15 @@ impl Near {
         let mut set = representatives.to_vec();
         set.par_sort_unstable();
         for band in 0..bands::count() {
-            let judge = || Asked { matcher, candidates: 0, compared: Compared::default() };
-            let found = bands::judged(&set, pages, band, matcher.widest(), judge, executor);
-            for Asked { candidates, compared, .. } in found {
+            let sink = || CandidateSink { matcher, candidates: 0, compared: Compared::default() };
+            let found = bands::collect(&set, pages, band, matcher.widest(), sink, executor);
+            for CandidateSink { candidates, compared, .. } in found {
                 self.candidates += candidates;
                 matcher.count(compared.pairs);
                 self.pairs.extend(compared.confirmed);
                 self.refused.extend(compared.refused);
             }
-            // A pair comes again in other bands.
+            // Other bands propose the same pair again.
             if self.pairs.len() > most {
                 in_order_once(&mut self.pairs);
                 most = 2 * self.pairs.len();
@@ -188,17 +189,17 @@ impl Near {
     }
 }
 
-/// Pairs that come to a thread.
-struct Asked<'m, 'p> {
+/// Compares the candidates of one piece of work.
+struct CandidateSink<'m, 'p> {
     matcher: &'m Matcher<'p>,
     candidates: u64,
     compared: Compared,
 }
 
-impl bands::Judge for Asked<'_, '_> {
+impl bands::PairSink for CandidateSink<'_, '_> {
     fn near(&mut self, a: u32, b: u32) {
         self.candidates += 1;
-        self.compared.ask(self.matcher, a, b);
+        self.compared.add(self.matcher, a, b);
     }
 
     fn far(&mut self, pairs: u64) {
@@ -211,7 +212,8 @@ fn in_order_once(pairs: &mut Vec<NearPair>) {
     pairs.dedup_by_key(|pair| (pair.a, pair.b));
 }
 
-/// Representatives that share a fingerprint. A join names only the first of them.
+/// Representatives that share a fingerprint, as pairs of the first and another. A join reports only
+/// the first.
 struct Twins(Vec<(u32, u32)>);
 
 impl Twins {
@@ -226,7 +228,7 @@ impl Twins {
         Self(twins)
     }
 
-    /// The first of them and the others.
+    /// The first page of a fingerprint and all others that share it.
     fn of(&self, first: u32) -> impl Iterator<Item = u32> + Clone {
         let from = self.0.partition_point(|(page, _)| *page < first);
         let others = self.0[from..].iter().take_while(move |(page, _)| *page == first);
@@ -234,7 +236,7 @@ impl Twins {
     }
 }
 
-/// How many refused pairs are remembered.
+/// Number of refused pairs to keep for the report.
 pub(crate) const REFUSED: usize = 64;
 
 fn keep_most_similar(pairs: &mut Vec<NearPair>) {
@@ -245,21 +247,22 @@ fn keep_most_similar(pairs: &mut Vec<NearPair>) {
     pairs.truncate(REFUSED);
 }
 
-/// What comparing candidates found.
+/// The result of comparing candidates.
 #[derive(Debug, Default)]
 struct Compared {
     pairs: u64,
     confirmed: Vec<NearPair>,
-    /// The most similar, and some others.
+    /// The most similar ones; others may be present.
     refused: Vec<NearPair>,
 }
 
 impl Compared {
-    fn ask(&mut self, matcher: &Matcher<'_>, a: u32, b: u32) {
+    fn add(&mut self, matcher: &Matcher<'_>, a: u32, b: u32) {
         self.pairs += 1;
         match matcher.compare(a, b) {
             PairMatch::Alike(pair) => self.confirmed.push(pair),
-            // Which of many are shown must not depend on the order in which they were asked.
+            // Normalized, so that the selection for the report does not depend on the order of
+            // comparisons.
             PairMatch::NotAlike(pair) => {
                 self.refused.push(NearPair { a: a.min(b), b: a.max(b), ..pair });
             }
@@ -271,18 +274,18 @@ impl Compared {
     }
 }
 
-/// Compares every candidate, and those that share a candidate's fingerprint.
+/// Compares every candidate, and all pages that share the fingerprints of a candidate.
 fn confirm(
     candidates: &[Pair<u32>],
     twins: &Twins,
     matcher: &Matcher<'_>,
     executor: &dyn Executor,
 ) -> Vec<Compared> {
-    executor.map(candidates.chunks(TOGETHER).collect(), |candidates: &[Pair<u32>]| {
+    executor.map(candidates.chunks(BATCH_SIZE).collect(), |candidates: &[Pair<u32>]| {
         let mut compared = Compared::default();
         for pair in candidates {
             for (a, b) in twins.of(pair.a).flat_map(|a| twins.of(pair.b).map(move |b| (a, b))) {
-                compared.ask(matcher, a, b);
+                compared.add(matcher, a, b);
             }
         }
         compared

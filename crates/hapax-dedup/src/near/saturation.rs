@@ -1,13 +1,11 @@
-//! Chooses whether fingerprints or sketches propose pairs.
+//! Chooses how candidates are proposed: by fingerprints or by sketches.
 //!
-//! Close fingerprints of unrelated texts, in a large corpus or around a short template, make pairs that grow with
-//! its square. A sample predicts the cost of each way, and the cheaper one is taken: fingerprints miss nothing and
-//! may cost half as much again, up to [`BUDGET`] pairs a page; [`bands`](mod@super::bands), where they are sure
-//! enough at the least similarity; otherwise *saturated* pages are compared within fewer bits, and the caller
-//! reports how many.
-//!
-//! Guarantees linear work, [`SAMPLE`] distances a page. Small corpora are never saturated. The choice depends on
-//! the fingerprints alone: costs are constants, measured once.
+//! Chance matches of fingerprints, in a large corpus or around a short template, grow with the square of its
+//! size. A sample predicts the cost of each method, and the cheaper one is used: fingerprints miss nothing and
+//! may cost half as much again, up to [`BUDGET`] pairs per page; [`bands`](mod@super::bands) if they find
+//! enough at the minimum similarity; otherwise *saturated* pages are compared within fewer bits, and the caller
+//! reports how many. Guarantees linear work, [`SAMPLE`] distances per page. Small corpora are never saturated.
+//! The choice depends on the fingerprints alone, because the costs are constants.
 
 use hapax::fingerprint::MaxDistance;
 use hapax::hamming::Kernel;
@@ -16,48 +14,49 @@ use std::ops::ControlFlow;
 
 use super::bands;
 
-/// Fewer pages than this are compared with each other anyway.
+/// Fewer pages than this are never saturated.
 pub(crate) const FEW: usize = 1 << 13;
-/// Pages that are compared with all pages.
+/// Size of the sample; each sampled page is compared with all pages.
 const SAMPLE: usize = 1024;
-/// Pairs a page, on average, that are looked at; more of them that are alike were dense clusters.
+/// Average pairs per page up to which all are compared. A larger set of similar pages would have
+/// been a dense cluster.
 const BUDGET: f64 = 16.0;
-/// How much more fingerprints may cost, because they miss nothing.
-const EXACT_IS_WORTH: f64 = 1.5;
-/// Nanoseconds of one thread for a page to be joined with all others by fingerprints. These and those of bands: measured
-/// on texts of 80 words, see `bench/records/2026-11-18/documents.md`.
+/// Factor by which fingerprints may cost more, because they miss nothing.
+const EXACT_ALLOWANCE: f64 = 1.5;
+/// Nanoseconds of one thread per page of a join by fingerprints. All four costs were measured on
+/// texts of 80 words, see `bench/records/2026-11-18/documents.md`.
 const JOINED: f64 = 1000.0;
-/// Nanoseconds for every pair within the bound: those that share a bucket with it by chance, and its confirmation.
+/// Nanoseconds per pair within the bound: its chance neighbours in buckets, and its confirmation.
 const PAIR: f64 = 1100.0;
-/// Nanoseconds to compare two sketches.
+/// Nanoseconds per comparison of two sketches.
 const COMPARED: f64 = 250.0;
-/// In how many bands two pages agree that are alike, at most about.
+/// Approximate maximum number of bands in which two similar pages agree.
 const REPEATED: f64 = 24.0;
-/// A page of the sample with more pages near it than this stands in saturation: twice what the budget
+/// A sampled page with more neighbours than this is in a saturated region: twice what the budget
 /// allows.
 const DENSE: u64 = 64;
 
-/// Who proposes pairs.
+/// How candidates are proposed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Proposal {
-    /// Fingerprints, within the bound.
+    /// By fingerprints within the bound.
     Fingerprints,
-    /// Sketches, which find a pair at the least similarity with this chance.
+    /// By sketches; the value is the probability of proposing a pair of the minimum similarity.
     Sketches(f64),
-    /// Fingerprints within fewer bits where it is dense.
+    /// By fingerprints, within fewer bits in saturated regions.
     Narrow(Narrow),
 }
 
-/// Where the saturation is, and how far one can see in it.
+/// The saturated regions and the bound for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Narrow {
-    /// The bound for saturated pages.
+    /// The distance bound for saturated pages.
     pub(crate) within: MaxDistance,
-    /// Fingerprints of the sample that stand in saturation; what is near one of them is saturated.
+    /// Sampled fingerprints in saturated regions; a page close to one of them is saturated.
     pub(crate) dense: Vec<u64>,
 }
 
-/// Chooses for a set of fingerprints, whose pairs have this similarity at least.
+/// Chooses the method for a set of fingerprints; `least` is the minimum similarity of a match.
 pub(super) fn choose(
     fingerprints: &[u64],
     within: MaxDistance,
@@ -72,7 +71,8 @@ pub(super) fn choose(
     predict(&sample, &counts, fingerprints.len(), within, least)
 }
 
-/// How many fingerprints are near each of the sample, by distance. Counts of parts of a set add up.
+/// Number of neighbours of each sampled fingerprint, by distance. Counts over parts of a set add
+/// up.
 pub(crate) fn count(
     sample: &[u64],
     fingerprints: &[u64],
@@ -90,7 +90,7 @@ pub(crate) fn count(
     })
 }
 
-/// Who proposes; `counts` are those of [`count`] among all `rows` fingerprints.
+/// Chooses the method from the counts of [`count`] among all `rows` fingerprints.
 pub(crate) fn predict(
     sample: &[u64],
     counts: &[Vec<u64>],
@@ -104,17 +104,18 @@ pub(crate) fn predict(
     let pairs_of_sample = rows as f64 / (2 * sample.len()) as f64;
     let forecast = |bits: u32| {
         let near: u64 = counts.iter().flat_map(|counts| &counts[..=bits as usize]).sum();
-        // Each of the sample was counted as near itself.
+        // Each sampled page counted itself.
         (near - sample.len() as u64) as f64 * pairs_of_sample
     };
     let pages = rows as f64;
     let (all, budget) = (forecast(within.bits()), BUDGET * pages);
     if bands::suffice(least) {
-        // By chance there are many times as many pairs with every bit more: what is near within half the bits is alike.
+        // Chance pairs multiply with every bit, so pairs within half the bits are nearly all
+        // similar.
         let alike = forecast(within.bits() / 2);
         let by_fingerprints = pages * JOINED + all * PAIR;
         let by_sketches = bands::nanoseconds(rows) + alike * REPEATED * COMPARED;
-        return match all <= budget && by_fingerprints <= EXACT_IS_WORTH * by_sketches {
+        return match all <= budget && by_fingerprints <= EXACT_ALLOWANCE * by_sketches {
             true => Proposal::Fingerprints,
             false => Proposal::Sketches(bands::chance(least)),
         };
@@ -126,12 +127,12 @@ pub(crate) fn predict(
     let dense = sample.iter().zip(counts);
     let dense = dense.filter(|(_, counts)| counts.iter().sum::<u64>() > DENSE + 1);
     let dense = dense.map(|(query, _)| *query).collect();
-    // Fewer bits than a bound are one.
+    // Never fails: less than a valid bound.
     let within = MaxDistance::new(narrow as u8).unwrap_or(within);
     Proposal::Narrow(Narrow { within, dense })
 }
 
-/// Which fingerprints are near one of those that stand in saturation.
+/// Whether each fingerprint is close to one of those in saturated regions.
 pub(crate) fn around(
     dense: &[u64],
     fingerprints: &[u64],
@@ -152,8 +153,8 @@ pub(crate) fn around(
     saturated
 }
 
-/// A choice that looks at the fingerprints, not at their order. The sample of samples is the sample
-/// of all.
+/// Chooses by fingerprint, independent of the order. Sampling the merged samples of parts samples
+/// the whole set.
 pub(crate) fn sample(fingerprints: &[u64]) -> Vec<u64> {
     let key = |fingerprint: &u64| fingerprint.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
     let mut sample = fingerprints.to_vec();
@@ -170,13 +171,13 @@ mod tests {
     use super::*;
     use hapax::join::OneThread;
 
-    /// Spread over all 64 bits.
+    /// Numbers spread over all 64 bits.
     fn scattered(i: u64) -> u64 {
         let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
     }
 
-    /// Fingerprints in few bits, and as many that are scattered.
+    /// Half of the fingerprints differ in few bits, half are spread.
     fn half_dense() -> Vec<u64> {
         let few_bits = (0..10_000).map(|i| scattered(i) & 0xFFFFF);
         few_bits.chain((0..10_000).map(scattered)).collect()
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn of_scattered_fingerprints_every_pair_is_looked_at() {
+    fn scattered_fingerprints_are_compared_within_the_whole_bound() {
         let fingerprints: Vec<u64> = (0..20_000).map(scattered).collect();
         for least in [0.5, 0.84] {
             let chosen = choose(&fingerprints, six(), least, &OneThread);
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn where_bands_are_not_sure_fingerprints_in_few_bits_are_saturated_and_the_others_are_not() {
+    fn where_bands_miss_too_much_only_fingerprints_in_few_bits_are_saturated() {
         let fingerprints = half_dense();
         let Proposal::Narrow(found) = choose(&fingerprints, six(), 0.5, &OneThread) else {
             panic!("no saturation")
@@ -211,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn sketches_propose_where_they_are_sure_and_cost_less() {
+    fn sketches_propose_where_they_find_enough_and_cost_less() {
         let chosen = choose(&half_dense(), six(), 0.84, &OneThread);
         assert!(matches!(chosen, Proposal::Sketches(chance) if chance > 0.99), "{chosen:?}");
     }
 
     #[test]
-    fn sketches_begin_to_propose_where_fingerprints_are_predicted_to_cost_half_as_much_again() {
+    fn sketches_propose_once_fingerprints_would_cost_half_as_much_again() {
         let rows = 1 << 20;
         let counts = |near: u64| {
             let mut counts = vec![vec![0; 7]; SAMPLE];
@@ -237,6 +238,6 @@ mod tests {
         let pairs = high as f64 * rows as f64 / (2 * SAMPLE) as f64;
         let by_fingerprints = rows as f64 * JOINED + pairs * PAIR;
         let ratio = by_fingerprints / bands::nanoseconds(rows);
-        assert!((ratio / EXACT_IS_WORTH - 1.0).abs() < 0.01, "{ratio}");
+        assert!((ratio / EXACT_ALLOWANCE - 1.0).abs() < 0.01, "{ratio}");
     }
 }

@@ -1,4 +1,4 @@
-//! What sketches propose, compared with what fingerprints propose, on generated texts.
+//! Compares the pairs found by sketches with those found by fingerprints, on generated texts.
 
 use hapax::fingerprint::Fingerprinter;
 use hapax::group::ScopeKey;
@@ -9,7 +9,7 @@ use super::*;
 use crate::options::{Confirm, Options};
 use crate::pages::{NewPage, Status};
 
-/// Short texts, a third of them near-copies.
+/// Short texts, a third of them near-duplicates.
 fn pages(count: u64) -> Pages {
     let length = Length { mu: 80f64.ln(), sigma: 0.0, least: 80, most: 80 };
     let languages = LanguageMix::only(Language::Latin);

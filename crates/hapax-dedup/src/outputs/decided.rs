@@ -1,7 +1,6 @@
-//! What a finished job decided about a document: its rows of `groups.parquet`.
+//! Looks a document up in `groups.parquet` of a finished job.
 //!
-//! Reads the table from beginning to end and holds the rows that are asked for. The table may be
-//! damaged or anybody's: that is an error.
+//! Scans the whole table and returns the matching rows. A damaged or foreign table is an error.
 
 use std::fs::File;
 use std::path::Path;
@@ -15,7 +14,7 @@ use super::GROUPS;
 use crate::columns::{column, opened};
 use crate::error::Error;
 
-/// A row of `groups.parquet`, under the names of its columns.
+/// A row of `groups.parquet`; fields are named after the columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Decided {
     pub document: String,
@@ -35,17 +34,17 @@ pub struct Decided {
 }
 
 impl Decided {
-    /// Is there a decision in this folder?
+    /// Whether this folder holds a decision.
     #[must_use]
     pub fn is_in(folder: &Path) -> bool {
         folder.join(GROUPS).is_file()
     }
 
-    /// The rows whose document has this id or address, in the order of the corpus.
+    /// The rows of documents with this id or address, in corpus order.
     ///
     /// # Errors
     ///
-    /// The folder has no `groups.parquet`, or one that cannot be read.
+    /// The folder has no readable `groups.parquet`.
     pub fn about(folder: &Path, name: &str) -> Result<Vec<Self>, Error> {
         let path = folder.join(GROUPS);
         let file = File::open(&path).map_err(|error| Error::io("open", &path, error))?;

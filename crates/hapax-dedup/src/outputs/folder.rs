@@ -1,9 +1,9 @@
-//! The output folder: everything in it is complete, or it is not there.
+//! The output folder: holds a complete result or none.
 //!
-//! Files are made in a hidden folder inside and moved out when all of them are done,
-//! [`LAST`] at the very end: where that file is, the others are. A job that was killed while it moved
-//! them had listed them in [`MOVING`]; the next one takes back those that were out. Where results go to a store
-//! ([`target`]), the folder is a local one to work in, and sending takes the place of moving.
+//! Files are written in a hidden folder inside and moved out when all are complete, [`LAST`] at the very end:
+//! if that file exists, so do the others. Before moving, the job lists the files in [`MOVING`]; if it is killed
+//! then, the next job takes back those already moved. For output in an object store ([`target`]) the folder is
+//! a local working folder, and files are uploaded instead of moved.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,46 +13,44 @@ use crate::error::Error;
 use crate::signatures::checkpoint::CHECKPOINT;
 use crate::watch::Watch;
 
-/// The hidden folder.
 pub(crate) const WORK: &str = ".hapax-work";
-/// The file that appears last.
 pub(crate) const LAST: &str = "summary.json";
 
-/// Held by the job that is at work.
+/// Locked by the running job.
 const LOCK: &str = "lock";
 /// Lists the files that are being moved out.
 const MOVING: &str = "moving";
 
-/// An output folder in the making.
+/// An output folder under construction.
 #[derive(Debug)]
 pub(crate) struct OutFolder {
     path: PathBuf,
-    /// It was not there before.
+    /// Whether this job created the folder.
     created: bool,
     done: bool,
-    /// A job that fails leaves its checkpoint.
+    /// Whether the checkpoint is kept if the job fails.
     resumable: bool,
     target: Option<Target>,
-    /// Locked as long as it is open.
+    /// The lock is held while this file is open.
     _lock: File,
 }
 
 impl OutFolder {
-    /// The folder that is named, or one below `work` for an address.
+    /// Opens the output folder, or a working folder below `work` for an address.
     pub(crate) fn open(out: &Path, work: Option<&Path>, restart: bool) -> Result<Self, Error> {
         let Some((target, path)) = target::of(out, work)? else {
             return Self::local(out, restart);
         };
         let mut folder = Self::local(&path, restart)?;
-        // What a folder was made for in vain goes again.
+        // Without a checkpoint, remove the folder if the job fails.
         folder.resumable = folder.making(CHECKPOINT).exists();
         target.prepare(&folder.making(SENDING))?;
         folder.target = Some(target);
         Ok(folder)
     }
 
-    /// Makes sure that the folder is there and empty. What an interrupted job left is not
-    /// counted; of that the checkpoint stays, unless `restart` asks for its removal.
+    /// Creates the folder if needed and checks that it is empty. Leftovers of an interrupted job do
+    /// not count; its checkpoint stays unless `restart` is set.
     fn local(path: &Path, restart: bool) -> Result<Self, Error> {
         let mut half_moved = Vec::new();
         let created = match fs::read_dir(path) {
@@ -98,13 +96,13 @@ impl OutFolder {
         Ok(folder)
     }
 
-    /// After a failure, can the same job go on later?
+    /// Sets whether the job may be resumed after a failure.
     pub(crate) fn keep_checkpoint(&mut self, resumable: bool) {
         self.resumable = resumable;
     }
 
-    /// Removes what is in the hidden folder, with or without the checkpoint. A link in its place
-    /// would be written through, and goes.
+    /// Clears the hidden folder, with or without the checkpoint. A link in its place is removed,
+    /// because writing would follow it.
     fn clear(&self, keep_checkpoint: bool) -> Result<(), Error> {
         let work = self.path.join(WORK);
         let cannot = |cause| Error::io("clear", &work, cause);
@@ -112,7 +110,7 @@ impl OutFolder {
             let entry = entry.map_err(cannot)?;
             let name = entry.file_name();
             let ordinary = entry.file_type().map_err(cannot)?.is_file();
-            // The list of what was sent to a store is needed until it is taken back.
+            // The list of uploads is needed until they are taken back.
             let sending = name == SENDING && ordinary;
             if name != LOCK && !sending && !(keep_checkpoint && name == CHECKPOINT && ordinary) {
                 fs::remove_file(entry.path()).map_err(cannot)?;
@@ -121,12 +119,12 @@ impl OutFolder {
         Ok(())
     }
 
-    /// Where a file is made.
+    /// Path of a file under construction.
     pub(crate) fn making(&self, name: &str) -> PathBuf {
         self.path.join(WORK).join(name)
     }
 
-    /// Writes a whole file where it is made.
+    /// Writes a complete file in the hidden folder.
     pub(crate) fn make(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = self.making(name);
         let written = File::create(&path).and_then(|mut file| {
@@ -136,7 +134,7 @@ impl OutFolder {
         written.map_err(|e| Error::io("write", &path, e))
     }
 
-    /// Moves the files out, in this order, or sends them, and takes the hidden folder away.
+    /// Moves the files out in this order, or uploads them, and removes the hidden folder.
     pub(crate) fn publish(
         mut self,
         names: &[&str],
@@ -145,7 +143,7 @@ impl OutFolder {
         if let Some(target) = &self.target {
             let sent = target.send(&self.making(""), names, watch)?;
             self.done = true;
-            // All is where it should be; what cannot be cleared here is no failure.
+            // The result is complete, so a failure to clean up is ignored.
             let _ = fs::remove_dir_all(&self.path);
             return Ok(sent);
         }
@@ -160,7 +158,7 @@ impl OutFolder {
         self.done = true;
         let work = self.path.join(WORK);
         fs::remove_dir_all(&work).map_err(|e| Error::io("remove", &work, e))?;
-        // The renames are on disk when the folder is. Not every system can sync a folder.
+        // Renames are durable once the folder is synced. Not every system can sync a folder.
         if let Ok(folder) = File::open(&self.path) {
             let _ = folder.sync_all();
         }
@@ -168,7 +166,7 @@ impl OutFolder {
     }
 }
 
-/// The files that a killed job was moving out of the hidden folder: none when the last one is out.
+/// The files that a killed job was moving out; empty if the last one was moved.
 fn moving(path: &Path) -> Vec<String> {
     if path.join(LAST).exists() {
         return Vec::new();
@@ -177,8 +175,7 @@ fn moving(path: &Path) -> Vec<String> {
     listed.lines().map(str::to_owned).collect()
 }
 
-/// Opens the lock, which must be a file in a folder: a link could lead to files of others, which
-/// would be emptied or removed.
+/// Opens the lock file. Refuses a link, which could lead to another user's files.
 fn open_lock(work: &Path) -> std::io::Result<File> {
     let lock = work.join(LOCK);
     for path in [work, &lock] {
@@ -199,7 +196,7 @@ impl Drop for OutFolder {
         if !self.resumable {
             let _ = fs::remove_dir_all(self.path.join(WORK));
             if self.created {
-                // Only if it is empty.
+                // Succeeds only if the folder is empty.
                 let _ = fs::remove_dir(&self.path);
             }
         }
@@ -211,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_an_interrupted_job_left_the_checkpoint_stays() {
+    fn the_checkpoint_of_an_interrupted_job_stays_and_its_other_files_go() {
         let place = tempfile::tempdir().unwrap();
         let work = place.path().join(WORK);
         fs::create_dir(&work).unwrap();
@@ -240,7 +237,7 @@ mod tests {
         assert!(!out.join("kept.jsonl").exists());
         folder.keep_checkpoint(true);
         drop(folder);
-        // A file that no job was moving, and a job that had moved the last one.
+        // A file that no job was moving, and a job whose last file was moved.
         for other in ["notes.txt", LAST] {
             lay();
             fs::write(out.join(other), "mine").unwrap();
@@ -262,7 +259,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_in_place_of_the_checkpoint_goes_and_is_not_followed() {
+    fn a_link_in_place_of_the_checkpoint_is_removed_and_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let (precious, out) = (place.path().join("precious"), place.path().join("out"));
         fs::write(&precious, "mine").unwrap();

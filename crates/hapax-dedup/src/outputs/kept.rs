@@ -1,10 +1,9 @@
-//! The kept documents as one file, as files of about one size, or as a file for each input file.
+//! Writes the kept documents to one file, to files of about one size, or to one file per input file.
 //!
-//! Pieces come in the order of the corpus, and a file ends behind the piece that fills it: the same files for any
-//! number of threads. Rows of tables are counted as they lie in memory, so files of Parquet are smaller than asked.
-//!
-//! A system copies into one file on one thread at a time. Files for each input file are filled by the threads that
-//! made the pieces, several at once.
+//! Pieces arrive in corpus order, and a file ends after the piece that fills it, so the files are the same for
+//! any number of threads. Table rows count by their size in memory, so Parquet files come out smaller than
+//! asked. One file is written by one thread at a time; files per input are filled in parallel by the threads
+//! that made the pieces.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -16,10 +15,10 @@ use super::folder::OutFolder;
 use crate::error::Error;
 use crate::options::{KeptFormat, Layout};
 
-/// What a pattern has in place of the number of a file.
+/// Stands for the file number in a pattern.
 const NUMBER: &str = "*";
 
-/// The name of the file with the kept documents; of several, a pattern.
+/// The file name of the kept documents; for several files, a pattern.
 pub(crate) fn kept_name(format: KeptFormat, layout: Layout) -> String {
     let number = if layout == Layout::One { String::new() } else { format!("-{NUMBER}") };
     format!("kept{number}.{}", format.ending())
@@ -29,15 +28,15 @@ fn numbered(pattern: &str, number: usize) -> String {
     pattern.replace(NUMBER, &format!("{number:05}"))
 }
 
-/// Puts pieces into files, in the order of the corpus.
+/// Appends pieces to files, in corpus order.
 pub(crate) struct KeptFiles<'f> {
     folder: &'f OutFolder,
     pattern: String,
-    /// How many bytes a file has, about.
+    /// Approximate maximum size of a file in bytes; `None` for one file.
     most: Option<NonZero<u64>>,
     threads: NonZero<usize>,
     open: Output,
-    /// In the open file.
+    /// Bytes in the open file.
     bytes: u64,
     names: Vec<String>,
 }
@@ -82,16 +81,16 @@ impl<'f> KeptFiles<'f> {
     }
 }
 
-/// A file for each part of the input, which any thread may add to.
+/// One file per part of the input, which any thread may append to.
 pub(crate) struct PartFiles<'f> {
     folder: &'f OutFolder,
     pattern: &'f str,
     open: Mutex<BTreeMap<usize, Arc<Mutex<PartFile>>>>,
 }
 
-/// Pieces of a part may come early; they wait for those before them.
+/// The file of a part. Pieces that arrive early wait for those before them.
 struct PartFile {
-    /// `None` when it is complete.
+    /// `None` after the file is complete.
     output: Option<Output>,
     next: usize,
     early: BTreeMap<usize, Piece>,
@@ -103,12 +102,12 @@ impl<'f> PartFiles<'f> {
     }
 
     fn create(&self, part: usize) -> Result<Output, Error> {
-        // Other threads encode the rows of other parts meanwhile.
+        // One thread only: other threads encode other parts at the same time.
         let path = self.folder.making(&numbered(self.pattern, part));
         Ok(Output::create(&path, NonZero::<usize>::MIN)?)
     }
 
-    /// The piece of a batch of a part, both counted from 0.
+    /// Adds the piece of a batch of a part; both are numbered from 0.
     pub(crate) fn add(&self, part: usize, batch: usize, piece: Piece) -> Result<(), Error> {
         let file = {
             let mut open = held(&self.open);
@@ -131,7 +130,8 @@ impl<'f> PartFiles<'f> {
         Ok(())
     }
 
-    /// Ends the file of a part whose batches have all been added; one without any has an empty file. Its name.
+    /// Closes the file of a part after all its batches were added, and returns its name. A part
+    /// without batches has an empty file.
     pub(crate) fn end(&self, part: usize) -> Result<String, Error> {
         let file = held(&self.open).remove(&part);
         let output = file.and_then(|file| held(&file).output.take());

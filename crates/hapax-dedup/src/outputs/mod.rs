@@ -1,7 +1,6 @@
-//! The second reading: documents that stay are written, and what became of every one.
+//! The second reading: writes the kept documents and the tables of all verdicts.
 //!
-//! Files appear under their names when all of them are complete; a failed run leaves what was there
-//! before.
+//! Files appear under their final names when all are complete; a failed run leaves the previous contents.
 
 mod decided;
 mod folder;
@@ -43,17 +42,17 @@ pub(crate) const REMOVED: &str = "removed.parquet";
 /// The outcome of a record that is not a document.
 pub(crate) const PASSED_OVER: &str = "passed_over";
 
-/// Results of a batch that wait to be written, for each thread: they hold documents.
+/// Batch results per thread that may wait to be written; they hold documents, so they are bounded.
 pub(crate) const AHEAD: usize = 4;
 
-/// What is written, of what, where.
+/// Everything the second reading needs.
 pub(crate) struct Writing<'w> {
     pub(crate) source: &'w Source,
     pub(crate) names: &'w StreamName,
     pub(crate) corpus: &'w Corpus,
     pub(crate) decision: &'w Decision<'w>,
     pub(crate) folder: &'w OutFolder,
-    /// The name of the file with the kept documents, or a pattern.
+    /// File name of the kept documents, or a pattern.
     pub(crate) kept: &'w str,
     pub(crate) options: &'w Options,
 }
@@ -61,17 +60,17 @@ pub(crate) struct Writing<'w> {
 /// What the report shows of the second reading.
 pub(crate) struct Shown {
     pub(crate) examples: Examples,
-    /// The first records that were passed over.
+    /// The first passed-over records.
     pub(crate) passed: Vec<Passed>,
     pub(crate) frames: report::Frames,
 }
 
-/// What is written of a batch.
+/// What a batch contributes to the outputs.
 struct BatchOutput {
     part: usize,
     documents: u32,
     input_bytes: u64,
-    /// `None` where it is in its file already.
+    /// `None` if it was written already.
     kept: Option<Piece>,
     groups: Result<RecordBatch, ArrowError>,
     removed: Result<RecordBatch, ArrowError>,
@@ -79,7 +78,7 @@ struct BatchOutput {
     passed: Vec<Passed>,
 }
 
-/// What a thread makes of a batch.
+/// The table rows of a batch.
 #[derive(Default)]
 pub(crate) struct BatchRows {
     pub(crate) groups: Rows,
@@ -89,9 +88,9 @@ pub(crate) struct BatchRows {
 }
 
 impl Writing<'_> {
-    /// Reads the corpus again and writes the kept documents and both tables where they are made.
-    /// Batches are read, encoded and packed by all threads and land in the order of the corpus. The names of
-    /// the files with kept documents.
+    /// Reads the corpus again and writes the kept documents and both tables. All threads read,
+    /// encode and compress batches; the output is in corpus order. Returns the names of the files
+    /// with kept documents.
     pub(crate) fn write(
         &self,
         shown: &mut Shown,
@@ -102,7 +101,8 @@ impl Writing<'_> {
         let files: Vec<String> = names.map(|it| self.names.clean(&it).into_owned()).collect();
         let layout = self.options.layout;
         let path = self.folder.making(self.kept);
-        // Either pieces go to the file of their part where they are made, or here in order.
+        // Files per input take pieces in `work`, on any thread; other layouts take them in
+        // `receive`, in order.
         let (by_part, mut kept) = match layout {
             Layout::AsInput => (Some(PartFiles::new(self.folder, self.kept)), None),
             Layout::One | Layout::Size(_) => {
@@ -247,20 +247,20 @@ impl Writing<'_> {
     }
 }
 
-/// Does an archive say here of an address which document it leads to? Such addresses have rows at the end.
+/// Whether this redirect or revisit leads to a document. Such addresses have rows at the end.
 pub(crate) fn leads(decision: &Decision<'_>, fact: &Fact) -> bool {
     let (Fact::Redirect { place, .. } | Fact::Revisit { place, .. }) = fact;
-    // They are in the order of the corpus.
+    // Addresses are in corpus order.
     decision.addresses().binary_search_by_key(place, |address| address.place).is_ok()
 }
 
-/// One number for each winner.
+/// A number per winner; winners of earlier jobs follow those of this corpus.
 fn group(decision: &Decision<'_>, verdict: &Verdict) -> u64 {
     let before = if verdict.earlier { decision.pages().len() as u64 } else { 0 };
     before + u64::from(verdict.winner)
 }
 
-/// The rows of addresses that lead to documents.
+/// The rows of redirects and revisits that lead to documents.
 pub(crate) fn address_rows(
     decision: &Decision<'_>,
     files: &[String],
@@ -287,7 +287,7 @@ pub(crate) fn address_rows(
 }
 
 impl BatchRows {
-    /// A document, whose name and address are those of the page.
+    /// Adds the row of a document; name and address are those of the page.
     pub(crate) fn document(
         &mut self,
         decision: &Decision<'_>,

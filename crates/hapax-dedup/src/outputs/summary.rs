@@ -1,7 +1,6 @@
-//! `summary.json`: what was read, what stays, what goes, under which settings.
+//! `summary.json`: counts and settings of a job.
 //!
-//! Nothing in it depends on the time, the machine or the number of threads; `run.json` has what
-//! does.
+//! Nothing in it depends on the time, the machine or the number of threads; what does is in `run.json`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,75 +15,74 @@ use crate::pages::Status;
 use crate::passed_over::PassedCounts;
 use crate::read::{Corpus, ReadCounts};
 
-/// The whole job in numbers.
+/// The counts and settings of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Records that were read: documents, and those that were passed over.
+    /// Records read: documents and passed-over records.
     pub records: u64,
-    /// Documents that were read: those that stay and those that go.
+    /// Documents read: kept and removed.
     pub documents: u64,
     pub body_bytes: u64,
-    /// Documents that stay.
     pub kept: u64,
-    /// Documents that go because another has the same text.
+    /// Documents removed because another has the same text.
     pub exact: u64,
-    /// Documents that go because another has nearly the same text.
+    /// Documents removed because another has nearly the same text.
     pub near: u64,
-    /// Of these, documents that go because an earlier job kept the other.
+    /// Removed documents whose winner was kept by an earlier job.
     pub known: u64,
-    /// Documents that stay because their texts did not bear out what their signatures said.
+    /// Documents kept because exact confirmation refuted their match.
     #[serde(default)]
     pub unconfirmed: u64,
-    /// Groups of two documents or more.
+    /// Groups of two or more documents.
     pub groups: u64,
-    /// Documents in the largest of them.
+    /// Number of documents in the largest group.
     pub largest_group: u64,
-    /// Groups whose documents match some of another group, but not its winner.
+    /// Groups with documents that match some of another group, but not its winner.
     pub related_groups: u64,
-    /// Groups by the number of their documents.
+    /// Number of groups by size.
     pub group_sizes: BTreeMap<u64, u64>,
-    /// Near-duplicates by the bits between them and their winner.
+    /// Near-duplicates by distance to their winner in bits.
     pub distances: BTreeMap<u8, u64>,
-    /// Near-duplicates by similarity with their winner, in hundredths, rounded down.
+    /// Near-duplicates by similarity to their winner in hundredths, rounded down.
     pub similarities: BTreeMap<u8, u64>,
-    /// What decided for winners.
+    /// Removed documents by the rule that chose their winner.
     pub decided_by: BTreeMap<Cow<'static, str>, u64>,
-    /// Hosts whose frame was learned from their pages.
+    /// Hosts with a learned frame.
     #[serde(default)]
     pub framed_hosts: u64,
-    /// Documents with so little text that only exact copies of them are found.
+    /// Documents with too few words for a near match; only exact copies are found.
     pub too_short: u64,
-    /// Documents that hide more text than they show: compared by what they show.
+    /// Documents with more hidden than visible text; the visible text is compared.
     #[serde(default)]
     pub hides_most: u64,
     /// Documents with text but without words.
     pub without_words: u64,
-    /// Documents without any text. They stay.
+    /// Documents without any text; they are kept.
     pub empty: u64,
     /// Documents that are neither HTML nor text.
     pub not_text: u64,
-    /// Documents in languages that were not asked for. They stay.
+    /// Documents in languages that were not asked for; they are kept.
     pub other_languages: u64,
     /// Addresses that redirect to a document.
     pub redirects: u64,
-    /// Addresses that were found to have a document's content.
+    /// Addresses whose revisit record leads to a document.
     pub revisits: u64,
     /// Records that are not documents, by reason.
     pub passed_over: PassedCounts,
-    /// Pairs that the fingerprints proposed.
     pub candidate_pairs: u64,
-    /// Pairs whose sketches were compared.
     pub compared_pairs: u64,
     pub confirmed_pairs: u64,
-    /// Documents in dense clusters of nearly equal ones.
+    /// Documents in dense clusters.
     pub dense: u64,
-    /// Documents that share a fingerprint with many others and a text with none: compared with few.
+    /// Documents with the same fingerprint as many others and different text; each was compared
+    /// with few of them.
     pub collisions: u64,
-    /// Documents with so many others near them that not all were compared.
+    /// Documents with too many chance matches to compare all of them.
     pub saturated: u64,
-    /// Within how many bits, where there are such documents.
+    /// Bound in bits for saturated documents; `None` if the bound was not narrowed.
     pub saturated_within: Option<u32>,
-    /// Or the chance of finding a partner at the least similarity, where sketches proposed.
+    /// Probability that sketches propose a pair of the minimum similarity; `None` if fingerprints
+    /// proposed.
     pub saturated_chance: Option<f64>,
     pub settings: Settings,
 }
@@ -94,33 +92,32 @@ pub struct Settings {
     /// Name and digest of the recipe.
     pub recipe: String,
     pub within: u32,
-    /// Jaccard similarity of shingles.
+    /// Minimum Jaccard similarity of the shingle sets.
     pub min_similarity: f64,
-    /// What the texts had to confirm: `no`, `keyed` or `exact`.
+    /// What had to be confirmed: `no`, `keyed` or `exact`.
     #[serde(default)]
     pub confirm: Cow<'static, str>,
-    /// Whether pages of one host were compared by what they say beyond its frame, too (`on`), by nothing
-    /// else (`own`), or not (`off`).
+    /// Whether pages of one host were also compared by their own texts (`on`), own texts alone
+    /// decided (`own`), or frames were not learned (`off`).
     #[serde(default)]
     pub frames: Cow<'static, str>,
-    /// Words in a shingle.
+    /// Words per shingle.
     pub shingle: usize,
-    /// The winner rules.
     pub keep: String,
-    /// Who was compared with whom.
+    /// Which pages may match each other.
     pub scope: String,
-    /// In which languages; empty for all.
+    /// Languages that were compared; empty for all.
     pub languages: Vec<String>,
-    /// The name of the file with the kept documents; of several, a pattern.
+    /// File name of the kept documents; for several files, a pattern.
     pub kept: String,
-    /// The inputs as they were given, without credentials.
+    /// As given, without credentials.
     pub inputs: Vec<String>,
-    /// The output folders of earlier jobs, as they were given.
+    /// As given.
     pub against: Vec<String>,
 }
 
 impl Summary {
-    /// Counts.
+    /// Counts what a job decided.
     pub fn of(
         corpus: &Corpus,
         decision: &Decision<'_>,
@@ -192,7 +189,7 @@ impl Summary {
     fn count_removed(&mut self, decision: &Decision<'_>, page: u32) {
         let verdict = decision.verdict(page);
         match verdict.outcome {
-            // Documents never redirect: only addresses without one do.
+            // Unreachable for documents: only addresses without a document redirect.
             Outcome::Kept | Outcome::Redirect => return,
             Outcome::Exact => self.exact += 1,
             Outcome::Near => {
@@ -207,12 +204,12 @@ impl Summary {
         }
     }
 
-    /// Records that are not documents.
+    /// Number of records that are not documents.
     pub fn passed(&self) -> u64 {
         self.passed_over.values().sum()
     }
 
-    /// Documents that go.
+    /// Number of removed documents.
     pub fn removed(&self) -> u64 {
         self.exact + self.near
     }

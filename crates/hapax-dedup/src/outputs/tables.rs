@@ -1,19 +1,19 @@
-//! Writes `groups.parquet`, a row for every record, and `removed.parquet`, a row for every removed document.
+//! Writes `groups.parquet`, one row per record, and `removed.parquet`, one row per removed document.
 //!
 //! | column | holds |
 //! |---|---|
-//! | `document` | the document's id; of other records the id or address, or file and number |
+//! | `document` | the document's id; for other records the id or address, or file and number |
 //! | `url` | its address, null without one |
-//! | `group` | number of the winner in the corpus, from 0: equal within a group; earlier winners count on behind it; null for `passed_over` |
-//! | `winner` | id of the document that stays; null for `passed_over` |
-//! | `earlier` | whether that document was kept by an earlier job |
+//! | `group` | number of the winner in the corpus, from 0: equal within a group; winners of earlier jobs have larger numbers; null for `passed_over` |
+//! | `winner` | id of the kept document; null for `passed_over` |
+//! | `earlier` | whether an earlier job kept the winner |
 //! | `outcome` | `kept`, `exact`, `near`; `redirect`, `revisit` for addresses without a document; `passed_over` for other records |
-//! | `distance` | bits between it and the winner; null for the winner and for addresses |
-//! | `similarity` | estimated similarity with the winner, 0 to 1; null as above |
-//! | `rule`, `reason` | what decided for the winner, null for the winner; why a record was passed over |
-//! | `own_similarity` | shared part of the smaller own text, 0 to 1; null unless both are of one host whose frame is known, or without own text |
-//! | `own_words` | words beyond the frame of its host; null where no frame is known |
-//! | `file`, `record` | where it was read: the file, and the line, row or record from 1, null where damage hides it |
+//! | `distance` | distance to the winner in bits; null for the winner and for addresses |
+//! | `similarity` | estimated similarity to the winner, 0 to 1; null as above |
+//! | `rule`, `reason` | the rule that chose the winner, null for the winner; why a record was passed over |
+//! | `own_similarity` | shared part of the smaller own text, 0 to 1; null unless both pages are of one host with a frame and have own text |
+//! | `own_words` | words beyond the frame of its host; null without a frame |
+//! | `file`, `record` | where the document was read: file, and line, row or record from 1; null if damage hides it |
 
 use std::fs::File;
 use std::num::NonZero;
@@ -48,7 +48,7 @@ columns! {
     }
 }
 
-/// Columns whose values hardly repeat.
+/// Columns with hardly any repeated values: no dictionary.
 const UNIQUE: [&str; 3] = ["document", "url", "winner"];
 /// Columns without nulls.
 const REQUIRED: [&str; 4] = ["document", "earlier", "outcome", "file"];
@@ -62,7 +62,6 @@ impl Rows {
     }
 }
 
-/// Writes rows.
 pub(crate) struct TableFile {
     path: PathBuf,
     table: Table<File>,
@@ -83,7 +82,7 @@ impl TableFile {
         self.table.push(rows).map_err(|e| failure(&self.path, &e))
     }
 
-    /// Begins to encode the last rows.
+    /// Starts encoding the last rows.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         self.table.end().map_err(|e| failure(&self.path, &e))
     }

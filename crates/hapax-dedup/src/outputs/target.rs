@@ -1,9 +1,9 @@
-//! Results in an object store.
+//! Publishes results to an object store.
 //!
-//! A job works in a local folder and sends its finished files, the summary last: where that object is, the others are.
-//! The names of what is sent, and the store's names of uploads in parts, are listed in [`SENDING`] before. After
-//! a failure the objects are removed again; what a killed job left, the next one removes, and its uploads are aborted.
-//! A folder of a store that holds anything else is refused, as a local one is.
+//! A job works in a local folder and uploads its finished files, the summary last: if that object exists, so do
+//! the others. Before uploading, it lists object names and multipart uploads in [`SENDING`]. After a failure it
+//! deletes the objects again; the next job cleans up after a killed one and aborts its uploads. A store folder
+//! that holds anything else is refused, as a local one is.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,10 +15,11 @@ use super::folder::LAST;
 use crate::error::Error;
 use crate::watch::Watch;
 
-/// Lists what is sent; of an upload in parts a second line with the store's name of it behind a tab.
+/// Lists what is uploaded; for a multipart upload a second line has the store's id of it, after a
+/// tab.
 pub(super) const SENDING: &str = "sending";
 
-/// A folder of a store.
+/// A folder in an object store.
 pub(super) struct Target {
     folder: Folder,
     address: PathBuf,
@@ -30,8 +31,8 @@ impl std::fmt::Debug for Target {
     }
 }
 
-/// The folder of a store that `out` names, if it is an address, and where a job for it works: a folder below
-/// `work`, or below the user's folder for caches.
+/// The store folder that `out` names, if it is an address, and the local folder to work in: below
+/// `work`, or below the user's cache folder.
 pub(super) fn of(out: &Path, work: Option<&Path>) -> Result<Option<(Target, PathBuf)>, Error> {
     let Some(address) = out.to_str().filter(|out| hapax_corpus::is_address(out)) else {
         return Ok(None);
@@ -54,7 +55,7 @@ pub(super) fn of(out: &Path, work: Option<&Path>) -> Result<Option<(Target, Path
 }
 
 impl Target {
-    /// Takes back what an interrupted job left, and refuses what else is there.
+    /// Takes back what an interrupted job uploaded, and refuses a folder with other contents.
     pub(super) fn prepare(&self, sending: &Path) -> Result<(), Error> {
         let cannot = |cause| Error::io("write to", &self.address, cause);
         let there = self.folder.list().map_err(cannot)?;
@@ -80,7 +81,7 @@ impl Target {
         Ok(())
     }
 
-    /// Sends files from a folder, in this order. Their addresses.
+    /// Uploads files from a folder in this order, and returns their addresses.
     pub(super) fn send(
         &self,
         from: &Path,
@@ -102,7 +103,7 @@ impl Target {
             let done =
                 self.folder.send(&from.join(name), name, &mut begun, &mut |_| !watch.stopped());
             if let Err(cause) = done {
-                // The first error says more; what stays is taken back by the next job.
+                // The first error says more; the next job takes back what is left.
                 let listed = fs::read_to_string(&sending).unwrap_or_default();
                 if self.take_back(&listed).is_ok() {
                     let _ = fs::remove_file(&sending);

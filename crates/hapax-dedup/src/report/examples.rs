@@ -1,8 +1,8 @@
-//! Pairs to look at: texts side by side, with the differences marked.
+//! Example pairs of the report: two texts next to each other, with differences marked.
 //!
-//! Near-duplicates are chosen evenly over the range of similarities, because the least similar ones
-//! show whether the bound is too low; pairs that just failed show whether it is too high. Their
-//! texts are taken from the documents as these pass by in the second reading.
+//! Near-duplicates are chosen evenly over the range of similarities, because the least similar ones show
+//! whether the bound is too low; pairs that just failed show whether it is too high. Texts are taken during the
+//! second reading.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,18 +17,18 @@ use crate::decide::Decision;
 use crate::signature::known;
 use hapax_report::{counted, escape, row};
 
-/// Near-duplicates that are shown.
+/// Near-duplicates shown.
 const ALIKE: usize = 8;
-/// Pairs that just failed that are shown.
+/// Nearly confirmed pairs shown.
 const NOT_ALIKE: usize = 4;
-/// A longer text is cut: nobody reads it to the end, and explaining is not fast.
+/// Longer texts are cut, for readers and because marking differences takes time.
 const LONGEST: usize = 200_000;
-/// No more rows of a pair are shown.
+/// Rows shown per pair.
 const MOST_ROWS: usize = 60;
-/// No row has more differing text than this, on either side.
+/// Differing text per row and side, in bytes.
 const LONGEST_ROW: usize = 4_000;
 
-/// Pairs that are to be shown, and what has been seen of their documents.
+/// The pairs to show, and the texts collected so far.
 pub(crate) struct Examples {
     pairs: Vec<Chosen>,
     texts: BTreeMap<u32, Option<Text>>,
@@ -43,14 +43,14 @@ struct Chosen {
     alike: bool,
 }
 
-/// A pair as it is shown.
+/// A pair as the report shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Example {
-    /// Confirmed, and one of them went; or nearly so.
+    /// `true` for a removed near-duplicate, `false` for a pair that just failed.
     alike: bool,
     distance: u8,
     similarity: f32,
-    /// Why the first stays, if the second went for its sake.
+    /// Why the first was kept, if the second was removed as its duplicate.
     reason: Option<String>,
     sides: [Side; 2],
 }
@@ -63,7 +63,7 @@ struct Side {
     text: Text,
 }
 
-/// The text of a document, as much of it as is shown.
+/// The text of a document, cut to what is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Text {
     pub(crate) title: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Text {
     pub(crate) cut: bool,
 }
 
-/// Takes texts out of documents.
+/// Extracts texts from documents.
 pub(crate) struct TextReader(Extractor);
 
 impl TextReader {
@@ -80,7 +80,7 @@ impl TextReader {
         Self(Extractor::new(ExtractOptions { extent, ..ExtractOptions::default() }))
     }
 
-    /// `None` of what is neither HTML nor text.
+    /// `None` if the document is neither HTML nor text.
     pub(crate) fn text(&mut self, document: &Document<'_>) -> Option<Text> {
         let page = self.0.document(&known(document).ok()?).ok()?;
         let cut = page.text.len() > LONGEST;
@@ -89,8 +89,8 @@ impl TextReader {
     }
 }
 
-/// Which of so many near-duplicates are shown, if they are in order of similarity and then of the
-/// document that goes.
+/// Which of `near` near-duplicates to show, as indexes in order of similarity, then of the removed
+/// document.
 pub(crate) fn shown_of(near: usize) -> Vec<usize> {
     match near {
         0..=ALIKE => (0..near).collect(),
@@ -98,7 +98,7 @@ pub(crate) fn shown_of(near: usize) -> Vec<usize> {
     }
 }
 
-/// Which pairs that just failed are shown: one page with many almost-copies is one example.
+/// Which pairs that just failed to show; each page appears in at most one.
 pub(crate) fn shown_apart<P: Copy + PartialEq>(pairs: impl Iterator<Item = (P, P)>) -> Vec<usize> {
     let mut seen: Vec<P> = Vec::new();
     let mut shown = Vec::new();
@@ -115,7 +115,7 @@ pub(crate) fn shown_apart<P: Copy + PartialEq>(pairs: impl Iterator<Item = (P, P
 }
 
 impl Examples {
-    /// Chooses pairs.
+    /// Selects the pairs to show.
     pub(crate) fn choose(decision: &Decision<'_>) -> Self {
         let mut near: Vec<Chosen> = Vec::new();
         for group in decision.groups() {
@@ -143,17 +143,17 @@ impl Examples {
         Self { pairs, texts }
     }
 
-    /// The documents whose texts are shown.
+    /// The documents whose texts are needed.
     pub(crate) fn wanted(&self) -> BTreeSet<u32> {
         self.texts.keys().copied().collect()
     }
 
-    /// Takes texts of documents that were wanted.
+    /// Takes the texts of wanted documents.
     pub(crate) fn take(&mut self, texts: Vec<(u32, Option<Text>)>) {
         self.texts.extend(texts);
     }
 
-    /// The pairs of which both documents have been seen.
+    /// The pairs with both texts present.
     pub(super) fn seen(self, decision: &Decision<'_>) -> Vec<Example> {
         let pages = decision.pages();
         let mut shown = Vec::new();
@@ -180,7 +180,7 @@ impl Examples {
     }
 }
 
-/// Both sections; empty when there is nothing to show.
+/// Both sections; empty if there is nothing to show.
 pub(super) fn sections(examples: &[Example], fingerprinter: &Fingerprinter) -> String {
     let mut by = fingerprinter.clone();
     let mut out = String::new();
@@ -259,7 +259,7 @@ fn section(out: &mut String, pair: &Example, by: &mut Fingerprinter, open: bool)
     out.push_str("</details>\n");
 }
 
-/// Exact, of the texts; all is never claimed of less than all.
+/// The exact share of common shingles as a percentage; 100 % only if it is exactly all.
 fn share(jaccard: f64) -> String {
     match jaccard {
         all if all >= 1.0 => "1".to_owned(),
@@ -271,7 +271,7 @@ pub(super) fn bits(distance: u8) -> String {
     format!("{} apart", counted(u64::from(distance), "bit"))
 }
 
-/// Without the tail of very long differing passages.
+/// Cuts very long differing passages.
 fn shortened(row: &Row, left_text: &str, right_text: &str) -> Row {
     let cut = |pieces: &[hapax::fingerprint::side_by_side::Piece], text: &str| {
         let start = pieces.first().map_or(0, |piece| piece.place.start);

@@ -1,4 +1,4 @@
-//! The frames of the largest hosts, as they stand on one page of each.
+//! The frames of the largest hosts, shown on one page of each.
 
 use hapax::frame::located_pieces;
 use hapax::group::PageFacts;
@@ -10,26 +10,27 @@ use crate::outputs::Summary;
 use crate::pages::Pages;
 use hapax_report::{counted, escape, grouped};
 
-/// Bytes of a frame that are shown.
+/// Maximum bytes shown per frame.
 const LONGEST: usize = 1200;
 
-/// The frame of a host, on one of its pages.
+/// The frame of a host on one of its pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ShownFrame {
     host: String,
     pages: u32,
-    /// What of the page is frame; `…` stands for the rest.
+    /// The frame's text on the page; `…` stands for the rest.
     text: String,
 }
 
 impl ShownFrame {
-    /// The frame, ascending, of a host with so many pages, on the text of the page at this address.
+    /// Shows the frame (ascending hashes) of a host with this many pages on the text of one of
+    /// them.
     pub(crate) fn on(url: &str, pages: u32, text: &str, frame: &[u32]) -> Self {
         Self { host: PageFacts::at(url).host().to_owned(), pages, text: shown(text, frame) }
     }
 }
 
-/// Takes the frames from the texts of one page of each host.
+/// Collects frames from the texts of one page per host.
 pub(crate) struct Frames {
     learned: Vec<HostFrame>,
     shown: Vec<ShownFrame>,
@@ -40,7 +41,7 @@ impl Frames {
         Self { learned: frames.to_vec(), shown: Vec::new() }
     }
 
-    /// Pages whose texts it takes.
+    /// Pages whose texts are needed.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = u32> {
         self.learned.iter().map(|frame| frame.page)
     }
@@ -54,13 +55,13 @@ impl Frames {
         }
     }
 
-    /// The host with most pages first.
+    /// Sorted by number of pages, largest first.
     pub(crate) fn seen(self) -> Vec<ShownFrame> {
         self.shown
     }
 }
 
-/// The parts of a text that are frame, with `…` for what is not.
+/// The parts of a text that belong to the frame, with `…` for the rest.
 fn shown(text: &str, frame: &[u32]) -> String {
     let mut out = String::new();
     let mut end = 0;

@@ -1,4 +1,4 @@
-//! The largest groups: who stays, who goes, and why.
+//! The largest groups: the kept document, the removed ones, and why.
 
 use hapax::group::Outcome;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use super::address;
 use crate::decide::{Decision, Group};
 use hapax_report::{counted, escape, grouped};
 
-/// Groups that are shown.
+/// Groups shown.
 pub(crate) const MOST: usize = 12;
-/// Documents of a group that are shown.
+/// Documents shown per group.
 pub(crate) const MOST_DOCUMENTS: usize = 12;
 
-/// Some groups, and how many there are in addition.
+/// The largest groups, and the number of further ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LargestGroups {
     shown: Vec<ShownGroup>,
@@ -22,9 +22,9 @@ pub(crate) struct LargestGroups {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct ShownGroup {
     size: u64,
-    /// The address of the document that stays.
+    /// Address of the kept document.
     winner: String,
-    /// That one and the best of the others.
+    /// The winner and the best of the others.
     documents: Vec<ShownDocument>,
 }
 
@@ -32,10 +32,10 @@ struct ShownGroup {
 struct ShownDocument {
     address: String,
     outcome: String,
-    /// Of documents that go.
+    /// `None` for the winner.
     distance: Option<u8>,
     similarity: Option<f32>,
-    /// Rule and sentence.
+    /// Rule and explanation.
     reason: Option<String>,
 }
 

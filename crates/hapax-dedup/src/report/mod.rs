@@ -1,8 +1,9 @@
-//! Writes `report.html`: one file that fetches nothing, with style, script and pictures inside. Everything that
-//! comes from documents is escaped.
+//! Writes `report.html`: one self-contained file with style, script and pictures. Escapes everything that comes
+//! from documents.
 //!
-//! [`page`] assembles the sections; `origins` counts hosts, `groups` lists the largest groups, `examples` shows
-//! pairs side by side, `frames` what pages of a host share, `passed` the records that are not documents.
+//! [`page`] assembles the sections: `origins` counts hosts, `groups` lists the largest groups, `examples`
+//! compares pairs, `frames` shows what the pages of a host share, `passed` lists the records that are not
+//! documents.
 
 pub(crate) mod examples;
 mod frames;
@@ -30,7 +31,7 @@ use hapax_report::{counted, document, escape, grouped, plural};
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// What the page shows, whoever gathered it.
+/// The data of the report, gathered on one machine or from distributed steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Contents {
     summary: Summary,
@@ -40,7 +41,7 @@ pub(crate) struct Contents {
     passed: Vec<Passed>,
     #[serde(default)]
     frames: Vec<ShownFrame>,
-    /// When and by what it was made, where the caller says so.
+    /// When and by which command it was made; `None` leaves it out.
     #[serde(default)]
     made: Option<Made>,
 }
@@ -48,13 +49,12 @@ pub(crate) struct Contents {
 /// When and by which command a report was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
-    /// The moment, for people.
+    /// Time in readable form.
     pub at: String,
-    /// The command line.
     pub command: String,
 }
 
-/// What can be counted before any text is seen again.
+/// What can be counted without texts.
 pub(crate) struct Counted {
     pub(crate) summary: Summary,
     origins: Origins,
@@ -62,7 +62,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Counts on all threads of the pool that this is called on.
+    /// Counts on all threads of the current pool.
     pub(crate) fn of(summary: impl FnOnce() -> Summary + Send, decision: &Decision<'_>) -> Self {
         let origins = || Origins::of(decision);
         let groups = || LargestGroups::of(decision);
@@ -72,7 +72,7 @@ impl Counted {
 }
 
 impl Contents {
-    /// Of a job on one machine.
+    /// The report of a job on one machine.
     pub(crate) fn of(
         counted: Counted,
         decision: &Decision<'_>,
@@ -98,7 +98,7 @@ pub(crate) fn page(contents: &Contents, fingerprinter: &Fingerprinter) -> String
     document(&format!("{title} · hapax dedup"), &[STYLE], &body, SCRIPT)
 }
 
-/// A share as a percentage that is never rounded to all or nothing.
+/// A percentage that shows 0 or 100 only for none or all.
 fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
     match part {
@@ -206,7 +206,7 @@ fn megabytes(bytes: u64) -> String {
     }
 }
 
-/// Parts of a whole as a bar.
+/// A stacked bar of the parts of a whole.
 fn split(parts: &[(&str, u64)]) -> String {
     let all: u64 = parts.iter().map(|(_, count)| count).sum();
     let mut out = "<div class=\"split\">".to_owned();
@@ -375,7 +375,7 @@ fn settings(out: &mut String, summary: &Summary, made: Option<&Made>) {
     out.push_str("</dl>\n</section>\n");
 }
 
-/// An address as a link, a name as a name.
+/// An address as a link, other names as text.
 fn address(address: &str) -> String {
     let web = ["http://", "https://"].iter().any(|scheme| {
         address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))

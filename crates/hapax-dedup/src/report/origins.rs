@@ -1,6 +1,6 @@
-//! Where duplicates come from: hosts, or folders for documents without an address.
-//! Counts are merged in the order of the documents, so they do not depend on the number of threads. Does not
-//! decide anything.
+//! Counts duplicates by host, or by folder for documents without an address.
+//!
+//! Counts are merged in document order, so they do not depend on the number of threads. Decides nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::decide::Decision;
 use crate::pages::Pages;
 use hapax_report::{escape, grouped};
 
-/// Hosts that are shown.
+/// Origins shown.
 pub(crate) const MOST: usize = 20;
-/// Documents that a thread counts at least.
-const TOGETHER: usize = 1 << 14;
+/// Minimum number of documents per thread.
+const BATCH_SIZE: usize = 1 << 14;
 
-/// The origins that lose most, and what the others lose.
+/// The origins with most removed documents, and totals of the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Origins {
     shown: Vec<Origin>,
@@ -26,7 +26,7 @@ pub(crate) struct Origins {
     more_removed: u64,
 }
 
-/// One host or folder.
+/// A host or folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) name: String,
@@ -49,7 +49,7 @@ impl Origins {
         Self { shown, more: rest.len() as u64, more_removed }
     }
 
-    /// Nothing where all come from one place.
+    /// Empty if all documents have one origin.
     pub(super) fn section(&self, out: &mut String) {
         if self.shown.len() < 2 {
             return;
@@ -85,7 +85,7 @@ impl Origins {
     }
 }
 
-/// All origins, those that lose most first.
+/// All origins, most removed documents first.
 fn origins(decision: &Decision<'_>) -> Vec<Origin> {
     let pages = decision.pages();
     let common = common_folder(pages);
@@ -99,7 +99,7 @@ fn origins(decision: &Decision<'_>) -> Vec<Origin> {
         }
         found
     };
-    let pages = (0..pages.len() as u32).into_par_iter().with_min_len(TOGETHER);
+    let pages = (0..pages.len() as u32).into_par_iter().with_min_len(BATCH_SIZE);
     let found: BTreeMap<&str, Origin> = pages.fold(BTreeMap::new, count).reduce(BTreeMap::new, sum);
     let named = |(name, origin): (&str, Origin)| Origin { name: name.to_owned(), ..origin };
     let mut origins: Vec<Origin> = found.into_iter().map(named).collect();
@@ -120,7 +120,8 @@ fn sum<'p>(
     all
 }
 
-/// The host of an address; the first folder below the common one, of a document without one.
+/// The host of an address; for a document without an address, the first folder below the common
+/// one.
 pub(crate) fn origin<'p>(id: &'p str, url: &'p str, common: &str) -> &'p str {
     if is_address(url) {
         let start = url.find("://").map_or(0, |at| at + 3);
@@ -134,24 +135,24 @@ pub(crate) fn origin<'p>(id: &'p str, url: &'p str, common: &str) -> &'p str {
     rest.split_once('/').map_or("", |(first, _)| first)
 }
 
-/// Does it name a place in the web?
+/// Whether `url` is a web address.
 pub(crate) fn is_address(url: &str) -> bool {
     url.contains("://")
 }
 
-/// The longest path that all documents without an address are below, with its last slash.
+/// The longest folder path above all documents without an address, with its last slash.
 fn common_folder(pages: &Pages) -> &str {
     let all: Vec<u32> = (0..pages.len() as u32).collect();
     let common = |some: &[u32]| {
         let without = some.iter().filter(|&&page| !is_address(pages.url(page)));
         common_of(without.map(|&page| pages.id(page)))
     };
-    let commons: Vec<&str> = all.par_chunks(TOGETHER).filter_map(common).collect();
+    let commons: Vec<&str> = all.par_chunks(BATCH_SIZE).filter_map(common).collect();
     common_of(commons.into_iter()).unwrap_or("")
 }
 
-/// The longest path that all of these are below, with its last slash; `None` of none. That of paths
-/// that are common to some is common to all.
+/// The longest folder path above all ids, with its last slash; `None` without ids. Applied to the
+/// paths of parts of a set, it gives that of the set.
 pub(crate) fn common_of<'p>(mut ids: impl Iterator<Item = &'p str>) -> Option<&'p str> {
     let first = ids.next()?;
     let mut common = first.rfind('/').map_or("", |slash| &first[..=slash]);

@@ -1,4 +1,4 @@
-//! Records that were passed over: how many for which reason, and where the first of them are.
+//! Passed-over records: counts by reason, and the places of the first.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,12 @@ use crate::outputs::Summary;
 use crate::passed_over::PassedRecord;
 use hapax_report::{escape, grouped};
 
-/// How many are listed; `groups.parquet` has all.
+/// Records listed; `groups.parquet` has all.
 pub(crate) const MOST: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Passed {
-    /// Its id or address, or file and number.
+    /// Id or address, or file and number.
     document: String,
     reason: String,
     file: String,
@@ -50,7 +50,7 @@ pub(super) fn section(out: &mut String, summary: &Summary, shown: &[Passed]) {
         ));
     }
     out.push_str("</tbody>\n</table></div>\n");
-    // Redirects that lead to a document are listed with it.
+    // Redirects and revisits that lead to a document are listed with it.
     let more = summary.passed() - summary.redirects - summary.revisits - shown.len() as u64;
     if more > 0 {
         out.push_str(&format!(

@@ -1,8 +1,8 @@
-//! The second reading of a shard: its kept documents, as a decision has them.
+//! The second reading of a shard: writes its kept documents according to a decision.
 //!
-//! Every document must be one that was decided on, in its place, and all that were decided on must come. Documents are
-//! written by the same encoders as [`dedup`](crate::dedup()) uses. Does not write revisit records: the address and time of a
-//! kept document of another shard are not at hand.
+//! Every document must be in the decision at its place, and every decided document must occur. Uses the
+//! encoders of [`dedup`](crate::dedup()). Does not write revisit records: they need address and time of the
+//! winner, which may be in another shard.
 
 use std::io::{self, Read};
 use std::num::NonZero;
@@ -20,31 +20,31 @@ use crate::options::{KeptFormat, Layout};
 use crate::outputs::{AHEAD, GROUPS, KeptFiles, LAST, OutFolder, Summary, kept_name};
 use crate::watch::{Stage, Watch};
 
-/// How a decision is applied.
+/// Options of [`apply`].
 #[derive(Clone, Debug)]
 pub struct Applying {
-    /// How the inputs are read: as they were fingerprinted.
+    /// How the inputs are read; must be as when they were fingerprinted.
     pub read: ReadOptions,
-    /// Which of the inputs; `None` for all.
+    /// Part of the inputs; `None` for all.
     pub shard: Option<Shard>,
     pub threads: NonZero<usize>,
-    /// `None` for what all documents of the decision would be written as.
+    /// `None` for the default that all documents of the decision would get.
     pub format: Option<KeptFormat>,
-    /// Kept documents go to files of about so many bytes; `None` for one file.
+    /// Approximate size of an output file in bytes; `None` for one file.
     pub shard_size: Option<NonZero<u64>>,
 }
 
-/// What was written; `summary.json`.
+/// Counts of the written documents; `summary.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Applied {
-    /// Documents that were read: those that stay and those that go.
+    /// Documents read: kept and removed.
     pub documents: u64,
     pub kept: u64,
-    /// Documents that go because another has the same text.
+    /// Documents removed because another has the same text.
     pub exact: u64,
-    /// Documents that go because another has nearly the same text.
+    /// Documents removed because another has nearly the same text.
     pub near: u64,
-    /// The decision, as it was given.
+    /// The decision's path, as given.
     pub decided: String,
     pub inputs: Vec<String>,
     pub shard: Option<String>,
@@ -52,11 +52,11 @@ pub struct Applied {
     pub files: Vec<PathBuf>,
 }
 
-/// Writes the documents of `inputs` that a decision keeps into a new or empty folder.
+/// Writes the documents of `inputs` that a decision keeps to a new or empty folder.
 ///
 /// # Errors
 ///
-/// The decision cannot be read or is about other documents, or an input is bad.
+/// The decision is unreadable or about other documents, or an input is bad.
 pub fn apply(
     decided: &Path,
     inputs: &[String],
@@ -117,7 +117,7 @@ pub fn apply(
     Ok(applied)
 }
 
-/// The format that all kept documents of a decision would have in one file.
+/// The default output format for all kept documents of a decision.
 fn format_of(path: &Path) -> Result<KeptFormat, Error> {
     let wrong = |reason: String| Error::Verdicts { path: path.to_owned(), reason };
     let read = || {
@@ -135,10 +135,9 @@ fn format_of(path: &Path) -> Result<KeptFormat, Error> {
     ending.parse().map_err(|error: crate::ParseFormatError| wrong(error.to_string()))
 }
 
-/// What is written of a batch.
 struct Written {
     piece: Piece,
-    /// Kept, exact, near.
+    /// Numbers of kept, exact and near documents.
     counts: [u64; 3],
     input_bytes: u64,
 }

@@ -1,7 +1,8 @@
-//! One decision about the documents of all shards, from their signatures alone.
+//! Decides about the documents of all shards from their signatures alone.
 //!
-//! Reads the files of signatures twice: once for the pages, once for the tables. All shards must be there, made from the
-//! same list of inputs by the same recipe, key, scope and way of reading. The report has no examples, which are texts.
+//! Reads the signature files twice: for the pages, then for the tables. All shards must be present and made
+//! from the same list of inputs with the same recipe, key, scope and read options. The report has no examples,
+//! which need texts.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -31,12 +32,12 @@ use crate::signatures::{
 use crate::threads::Threads;
 use crate::watch::{Stage, Watch};
 
-/// Decides about all documents whose signatures are in a folder, and writes what [`dedup`](crate::dedup()) writes but
-/// for the kept documents.
+/// Decides about all documents whose signatures are in a folder; writes what
+/// [`dedup`](crate::dedup()) writes except the kept documents.
 ///
 /// # Errors
 ///
-/// A shard is missing or damaged or was made in another way, or texts would be needed.
+/// A shard is missing, damaged or made with other options, or the job needs texts.
 pub fn dedup_signatures(
     folder: &Path,
     out: &Path,
@@ -94,16 +95,16 @@ pub fn dedup_signatures(
     Ok(Finished { summary, run, files })
 }
 
-/// The files of signatures of all shards, in order.
+/// The signature files of all shards, in order.
 struct Shards {
     folder: PathBuf,
     shards: Vec<(PathBuf, ShardInputs)>,
     key: Option<Key>,
-    /// Of files in a store, which are read more than once.
+    /// Local copies of files in an object store, which are read more than once.
     _copies: Option<TempDir>,
 }
 
-/// Copies the files of signatures at an address to a temporary folder.
+/// Copies the signature files at an address to a temporary folder.
 fn copies(address: &str) -> io::Result<TempDir> {
     let copies = tempfile::tempdir()?;
     let below = match Finder::default().find(&format!("{}/", address.trim_end_matches('/')))? {
@@ -171,7 +172,7 @@ impl Shards {
         }
     }
 
-    /// Sketches under different keys cannot be compared.
+    /// Sketches made under different keys are not comparable.
     fn check_key(&self, earlier: &Earlier) -> Result<(), Error> {
         match earlier.key() {
             Some(key) if Some(key) != self.key.as_ref() => Err(Error::Signatures {
@@ -184,7 +185,7 @@ impl Shards {
         }
     }
 
-    /// What the user named.
+    /// The path or address that the user gave.
     fn given(&self) -> Vec<String> {
         self.shards.iter().flat_map(|(_, shard)| shard.given.iter().cloned()).collect()
     }
@@ -193,7 +194,7 @@ impl Shards {
         self.shards.iter().flat_map(|(_, shard)| shard.files.iter().cloned()).collect()
     }
 
-    /// Hands over every batch in order, its parts and files numbered through all shards.
+    /// Calls `take` for every batch in order, with parts and files numbered across shards.
     fn each(
         &self,
         mut take: impl FnMut(SignatureBatch, BatchRecords) -> Result<(), Error>,
@@ -245,14 +246,14 @@ impl Shards {
         self.each(|batch, _| {
             watch.progress(batch.pages.len() as u64, 0);
             corpus.add(batch)?;
-            options.memory_beside(&corpus.pages)?;
+            options.join_memory(&corpus.pages)?;
             if watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
         })?;
         corpus.learn_frames(threads)?;
         Ok(corpus)
     }
 
-    /// Where a document lies; only errors need it.
+    /// File and record of a document; slow, for errors only.
     fn place_of(&self, page: u32) -> Result<String, Error> {
         let files = self.files();
         let mut before = 0;
@@ -268,7 +269,7 @@ impl Shards {
         Ok(found)
     }
 
-    /// Both tables; the first records that were passed over.
+    /// Writes both tables; returns the first passed-over records.
     fn write_tables(
         &self,
         decision: &Decision<'_>,

@@ -1,7 +1,8 @@
-//! The first reading of a shard: its signatures into one file of a folder that all shards share.
+//! The first reading of a shard: writes its signatures to one file in a folder shared by all shards.
 //!
-//! The folder is local or in a store. The file appears when it is complete, and replaces the one of an earlier attempt. Holds a batch a thread in
-//! memory, whatever the size of the shard. An attempt that was interrupted starts over.
+//! The folder is local or in an object store. The file appears when it is complete and replaces that of an
+//! earlier attempt. Memory is one batch per thread, whatever the size of the shard. An interrupted attempt
+//! starts over.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -23,29 +24,28 @@ use crate::signatures::checkpoint::Done;
 use crate::signatures::{Header, Inputs, ShardInputs, SignatureWriter};
 use crate::watch::{Stage, Watch};
 
-/// What came of a shard.
+/// Result of fingerprinting a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fingerprinted {
-    /// Documents that were read.
+    /// Documents read.
     pub documents: u64,
-    /// Records that are not documents.
     pub passed_over: u64,
-    /// The file with the signatures.
+    /// The signature file.
     pub file: PathBuf,
 }
 
-/// Why own texts alone have no shards, and the way out.
+/// Why own texts alone cannot be used with shards, and what to do instead.
 pub(super) const ONE_SHARD: (&str, &str) = (
     "shards, which do not know the frames of the others' pages",
     "clean the corpus in one process",
 );
 
-/// Fingerprints one shard of a corpus. `inputs` are those of all shards: every process sees which files there are,
-/// takes its run of them and makes the same key.
+/// Fingerprints one shard of a corpus. `inputs` are those of all shards: every process lists all
+/// files, takes its range of them and derives the same key.
 ///
 /// # Errors
 ///
-/// An input is bad or standard input, or the file cannot be written.
+/// An input is bad or is standard input, or the file cannot be written.
 pub fn fingerprint(
     inputs: &[String],
     shard: Shard,
@@ -68,8 +68,9 @@ pub fn fingerprint(
     write(&source, shard, (given, files), header, folder, options, watch)
 }
 
-/// Fingerprints one shard of a corpus by a process that does not see the others; all must be given the same key, which
-/// nobody who writes documents may know. The shard is one file, which tables call `name`.
+/// Fingerprints one shard in a process that does not see the other inputs. All processes must be
+/// given the same key, which must be unknown to authors of pages. The shard is one file, which
+/// tables call `name`.
 ///
 /// # Errors
 ///
@@ -107,7 +108,7 @@ fn write(
     let address = folder.to_str().filter(|folder| is_address(folder));
     let store = address.map(Folder::open).transpose();
     let store = store.map_err(|e| Error::io("write to", folder, e))?;
-    // Another attempt at this shard may be at work; each has a file of its own until the end.
+    // Another attempt at this shard may be running; each writes to its own file until the end.
     let mut making = tempfile::Builder::new();
     let making = match &store {
         Some(_) => making.tempdir(),

@@ -1,4 +1,4 @@
-//! Cleans one corpus with several processes that share nothing but files.
+//! Cleans one corpus with several processes that share only files.
 //!
 //! ```text
 //!   shard 0 --fingerprint--> signatures --+                   +--apply--> kept documents of shard 0
@@ -6,9 +6,9 @@
 //!   ...                                   |                   |
 //! ```
 //!
-//! Guarantees that kept documents and signatures, concatenated in the order of the shards, are byte for byte those
-//! of one process ([`dedup`](crate::dedup())), and the rows of tables too. Shards may be read in any order and more
-//! than once. Does not handle exact confirmation, which needs texts: it is refused.
+//! Guarantees that kept documents and signatures, concatenated in shard order, equal those of one process
+//! ([`dedup`](crate::dedup())) byte for byte, and so do the rows of tables. Shards may be read in any order and
+//! more than once. Does not support exact confirmation, which needs texts.
 
 mod apply;
 mod decide;
@@ -19,5 +19,5 @@ pub use apply::{Applied, Applying, apply};
 pub use decide::dedup_signatures;
 pub use fingerprint::{Fingerprinted, fingerprint, fingerprint_alone};
 
-/// How the name of a file with the signatures of a shard ends.
+/// File extension of a shard's signatures.
 const ENDING: &str = ".signatures";

@@ -1,7 +1,7 @@
-//! What `groups.parquet` says about the documents of some files.
+//! Reads the verdicts on the documents of some files from `groups.parquet`.
 //!
-//! Row groups that say nothing about them are not read: rows are in the order of the corpus, so a shard reads little more
-//! than its own. Takes 24 bytes a document. The table may be damaged or anybody's: that is an error.
+//! Skips row groups without these files: rows are in corpus order, so a shard reads little more than its own
+//! part. Takes 24 bytes per document. A damaged or foreign table is an error.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,14 +19,14 @@ use crate::error::Error;
 
 const COLUMNS: [&str; 4] = ["document", "outcome", "file", "record"];
 
-/// Verdicts on the documents of files.
+/// Verdicts by file and record.
 #[derive(Debug, Default)]
 pub(super) struct Verdicts(BTreeMap<String, Vec<Line>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Line {
     record: u64,
-    /// Of the document's id.
+    /// Hash of the document's id.
     hash: u64,
     outcome: Outcome,
 }
@@ -54,7 +54,8 @@ impl Verdicts {
         reader.try_for_each(|rows| self.add(&rows.map_err(|error| error.to_string())?))
     }
 
-    /// May a row group say something about the files? Statistics may be cut, and still bound the names.
+    /// Whether a row group may hold rows of these files. Truncated statistics are still valid
+    /// bounds.
     fn concerned(&self, group: &RowGroupMetaData) -> bool {
         let file = group.columns().iter().find(|it| it.column_path().string() == "file");
         match file.and_then(|it| it.statistics()) {
@@ -77,7 +78,7 @@ impl Verdicts {
         for at in 0..rows.num_rows() {
             let outcome = [Outcome::Kept, Outcome::Exact, Outcome::Near];
             let outcome = outcome.into_iter().find(|it| it.name() == outcomes.value(at));
-            // Addresses and records that were passed over are no documents.
+            // Addresses and passed-over records have no verdict.
             let Some(outcome) = outcome else { continue };
             let Some(lines) = self.0.get_mut(files.value(at)) else { continue };
             let hash = xxh3_64(documents.value(at).as_bytes());
@@ -86,7 +87,7 @@ impl Verdicts {
         Ok(())
     }
 
-    /// What becomes of a document.
+    /// The verdict on a document.
     pub(super) fn of(&self, file: &str, record: u64, id: &str) -> Result<Outcome, Error> {
         let lines = self.0.get(file).map(Vec::as_slice).unwrap_or_default();
         let undecided =
@@ -106,7 +107,7 @@ impl Verdicts {
         }
     }
 
-    /// Documents that are decided on.
+    /// Number of documents with a verdict.
     pub(super) fn len(&self) -> u64 {
         self.0.values().map(|lines| lines.len() as u64).sum()
     }

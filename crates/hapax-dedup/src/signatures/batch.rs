@@ -1,18 +1,18 @@
-//! Encodes a batch of signatures as bytes. A text is its length in 4 bytes and UTF-8; an optional value is a 0, or
-//! a 1 and its bytes.
+//! Encodes a batch of signatures as bytes. A text is its length in 4 bytes, then UTF-8; an optional value is 0,
+//! or 1 and the value.
 //!
 //! | field | bytes |
 //! |---|---|
 //! | part and index of the batch in its corpus | 8, 8 |
-//! | body bytes, documents that hide most of their text, two that are not used, archived, rows | 8 each |
+//! | body bytes, documents with more hidden than visible text, two unused, archived, rows | 8 each |
 //! | number of facts; for each: kind (0 redirect, 1 revisit), from, to, place | 4; 1, text, text, 32 |
 //! | number of pages; for each: id, url, canonical | 4; text, text, 1 or 1 and text |
-//! | - content hash, status (its highest bit: signed by its own text alone), fingerprint, words, scope | 16, 1, 8, 4, 8 |
-//! | - sketch, of pages that have words; short sketch | 128; 1 or 1 and 32 |
+//! | - content hash, status (its highest bit: signed by its own text), fingerprint, words, scope | 16, 1, 8, 4, 8 |
+//! | - sketch, if the page has words; short sketch | 128; 1 or 1 and 32 |
 //! | - score, time of fetching | 1 or 1 and 8, each |
-//! | of a checkpoint: which piece of its part the batch was, from and to | none or 8, 8 |
-//! | - records that were passed over, by reason | 8 each |
-//! | - of each page the number of its pieces; for each: hash, words | 4; 4, 1 |
+//! | in a checkpoint: range of the batch in its part, from and to | none or 8, 8 |
+//! | - passed-over records, by reason | 8 each |
+//! | - for each page the number of its pieces; for each: hash, words | 4; 4, 1 |
 
 use std::ops::Range;
 
@@ -28,17 +28,17 @@ use crate::read::ReadCounts;
 /// The format that is written.
 pub(crate) const FORMAT: u32 = 2;
 
-/// What came of a batch of a corpus.
+/// The signatures and counts of a batch of a corpus.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SignatureBatch {
     pub(crate) part: u64,
     pub(crate) index: u64,
-    /// Which piece of its part it was; 0..0 where that is not known.
+    /// Range of the batch in its part; 0..0 if unknown.
     pub(crate) extent: Range<u64>,
     pub(crate) counts: ReadCounts,
     pub(crate) facts: Vec<Fact>,
     pub(crate) pages: Vec<NewPage>,
-    /// The packed pieces of each page; none of any where frames are not learned.
+    /// The packed pieces of each page; empty if frames are not learned.
     pub(crate) pieces: Vec<Vec<u8>>,
 }
 
@@ -82,7 +82,7 @@ impl SignatureBatch {
         bytes
     }
 
-    /// `None` when these are not the bytes of a batch. In format 1 pages have no short sketches.
+    /// `None` if the bytes are not a batch. In format 1, pages have no short sketch.
     pub(crate) fn from_bytes(bytes: &[u8], format: u32) -> Option<Self> {
         let mut from = Cursor(bytes, format);
         let mut numbers = [0; 8];
@@ -110,14 +110,14 @@ impl SignatureBatch {
     }
 }
 
-/// A page alone, as in a batch.
+/// Encodes one page as in a batch.
 pub(crate) fn page_bytes(page: &NewPage) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(320);
     put_page(&mut bytes, page);
     bytes
 }
 
-/// `None` when these are not the bytes of a page.
+/// `None` if the bytes are not a page.
 pub(crate) fn page_of_bytes(bytes: &[u8]) -> Option<NewPage> {
     let mut from = Cursor::new(bytes);
     let page = from.page()?;
@@ -158,11 +158,11 @@ const fn has_words(status: Status) -> bool {
     matches!(status, Status::Comparable | Status::TooShort)
 }
 
-/// Bytes that are still to be read, and their format.
+/// The bytes that remain to be read, and their format.
 pub(super) struct Cursor<'b>(&'b [u8], u32);
 
 impl<'b> Cursor<'b> {
-    /// Of the format that is written.
+    /// For bytes in the current format.
     pub(super) const fn new(bytes: &'b [u8]) -> Self {
         Self(bytes, FORMAT)
     }
@@ -326,7 +326,7 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_or_changed_batch_is_no_panic(
+        fn a_cut_or_changed_batch_does_not_panic(
             batch in batch(), cut in any::<prop::sample::Index>(), byte in any::<u8>(),
         ) {
             let mut bytes = batch.to_bytes();

@@ -1,11 +1,11 @@
-//! Continuing an interrupted job.
+//! Resumes an interrupted job.
 //!
-//! Reading and fingerprinting is nearly all of the work. Every batch's signatures are appended to a file in
-//! the hidden part of the output folder, in the order of the corpus. A job that finds such a file takes
-//! over the whole batches in it and works on those behind.
+//! Reading and fingerprinting take nearly all of the time. Appends the signatures of every batch to a file in
+//! the hidden part of the output folder, in corpus order. A later job that finds this file loads the complete
+//! batches and continues after them.
 //!
-//! A checkpoint made from other inputs or in another way is refused, with the difference: taking it over
-//! would give a wrong answer, and dropping it could lose days of work.
+//! Refuses a checkpoint made from other inputs or options and names the difference: using it would give a wrong
+//! result, and dropping it could lose days of work.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -19,29 +19,28 @@ use super::{Block, Header, Inputs, SignatureBatch, SignatureReader, SignatureWri
 use crate::error::Error;
 use crate::options::Options;
 
-/// The name of the file.
 pub(crate) const CHECKPOINT: &str = "signatures";
 
-/// A file that grows with the job.
+/// A checkpoint that grows with the job.
 pub(crate) struct Checkpoint {
     writer: SignatureWriter,
     done: Done,
 }
 
-/// The batches that need no more work, by part and index, and which piece of its part each was.
+/// The loaded batches, by part and index, with the range of each in its part.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done(BTreeMap<(u64, u64), Range<u64>>);
 
 impl Checkpoint {
-    /// Takes over what an interrupted job left at `path` and hands it to `take`; starts anew where
-    /// nothing, or not even a header, was left.
+    /// Loads the checkpoint at `path` and passes its batches to `take`; starts a new one if there
+    /// is none or its header is incomplete.
     pub(crate) fn open(
         path: &Path,
         header: &Header,
         mut take: impl FnMut(SignatureBatch) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let Some(mut reader) = SignatureReader::open_begun(path).map_err(refused)? else {
-            // What is there may have another name elsewhere: it goes, and is not emptied.
+            // Removed rather than truncated, because it may be a hard link.
             let _ = std::fs::remove_file(path);
             return Ok(Self {
                 writer: SignatureWriter::create(path, header)?,
@@ -52,7 +51,7 @@ impl Checkpoint {
             return Err(Error::CannotResume { why });
         }
         let mut done = Done::default();
-        // A batch that was being written when the job ended is not whole, and is made again.
+        // A batch that was being written when the job ended is incomplete and is made again.
         while let Ok(Some(batch)) = reader.next() {
             done.0.insert((batch.part, batch.index), batch.extent.clone());
             take(batch)?;
@@ -66,7 +65,7 @@ impl Checkpoint {
         Ok(Self { writer: SignatureWriter::append_to(path, file), done })
     }
 
-    /// The batches that were taken over.
+    /// The loaded batches.
     pub(crate) fn done(&self) -> Done {
         self.done.clone()
     }
@@ -86,7 +85,7 @@ impl Done {
         self.0.len() as u64
     }
 
-    /// Is this batch among those taken over?
+    /// Whether this batch was loaded. An error if its range differs.
     pub(crate) fn has(&self, batch: &Batch) -> Result<bool, Error> {
         let Some(then) = self.0.get(&(batch.part as u64, batch.index as u64)) else {
             return Ok(false);
@@ -103,7 +102,7 @@ impl Done {
     }
 }
 
-/// A file that is none of ours, or is damaged at its beginning.
+/// Refuses a file that is not a checkpoint or whose beginning is damaged.
 fn refused(error: Error) -> Error {
     match error {
         Error::Signatures { path, what } => {
@@ -114,7 +113,7 @@ fn refused(error: Error) -> Error {
     }
 }
 
-/// What a checkpoint must have been made from to be taken over.
+/// The header that a checkpoint needs to be resumed by this job.
 pub(crate) fn header(source: &Source, options: &Options) -> Header {
     Header::of(options, Some(Inputs::of(source, options)))
 }

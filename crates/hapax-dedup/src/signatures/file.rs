@@ -1,8 +1,7 @@
-//! The file around the batches: a header, lengths, checksums.
+//! Reads and writes files of signatures: header, lengths, checksums.
 //!
-//! A batch that is not whole, because the process that wrote it was killed or the disk was full, ends the
-//! reading with an error; what stands before it has been read. A file of another format, or of a later
-//! version, is refused.
+//! An incomplete batch, left by a killed process or a full disk, ends the reading with an error after the
+//! batches before it. Files of another format or a later version are refused.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -18,36 +17,37 @@ use crate::key;
 use crate::options::{Frames, Options};
 
 const MAGIC: &[u8; 8] = b"HAPAXIMP";
-/// The oldest format that is read.
+/// The oldest format that can be read.
 const OLDEST: u32 = 1;
 const CHECKSUM: usize = 8;
 
-/// Under which circumstances the signatures were made.
+/// What the signatures were made with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// Name and digest of the recipe.
     pub(crate) recipe: String,
-    /// Who was compared with whom.
+    /// Which pages may match each other.
     pub(crate) scope: String,
-    /// The key of the short sketches, in hexadecimal; none where there are none.
+    /// The key of the short sketches, in hexadecimal; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<String>,
-    /// Of a checkpoint or a shard: the inputs of the whole job and how they are read.
+    /// In a checkpoint or shard: the inputs of the whole job and the read options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) inputs: Option<Inputs>,
-    /// Of a shard: which one it is. Then records follow every batch.
+    /// In a shard: which one it is. Every batch is then followed by its records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shard: Option<ShardInputs>,
 }
 
-/// What a shard was made from.
+/// The inputs of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ShardInputs {
     pub(crate) number: u32,
     pub(crate) of: u32,
-    /// What the user named; where all shards were given the same, the first lists it.
+    /// The inputs as the user gave them; where all shards were given the same, only the first lists
+    /// them.
     pub(crate) given: Vec<String>,
-    /// The id of the first of its files in the numbering that its places use.
+    /// Id of the shard's first file in the numbering of its places.
     pub(crate) first_file: u32,
     pub(crate) files: Vec<String>,
 }
@@ -56,7 +56,7 @@ impl Header {
     pub(crate) fn of(options: &Options, inputs: Option<Inputs>) -> Self {
         Self {
             recipe: match options.frames {
-                // Signatures of own texts are compared with their like only.
+                // Signatures of own texts are comparable only with others of own texts.
                 Frames::Own => format!("{} of own texts", options.fingerprinter.recipe_id()),
                 Frames::On | Frames::Off => options.fingerprinter.recipe_id().to_string(),
             },
@@ -68,7 +68,7 @@ impl Header {
     }
 }
 
-/// A batch as a file has it: who made the batch makes this, too, several threads at once.
+/// An encoded batch with its checksum, so that encoding runs on several threads.
 pub(crate) struct Block {
     bytes: Vec<u8>,
     checksum: [u8; CHECKSUM],
@@ -84,7 +84,7 @@ impl Block {
     }
 }
 
-/// Writes batches one after the other.
+/// Appends batches to a file.
 pub(crate) struct SignatureWriter {
     path: PathBuf,
     file: BufWriter<File>,
@@ -101,12 +101,12 @@ impl SignatureWriter {
         Ok(writer)
     }
 
-    /// Goes on writing behind what is there.
+    /// Continues after the existing contents.
     pub(crate) fn append_to(path: &Path, file: File) -> Self {
         Self { path: path.to_owned(), file: BufWriter::new(file) }
     }
 
-    /// Of a shard, behind each batch.
+    /// Appends the records of a batch; only in a shard, after each batch.
     pub(crate) fn records(&mut self, records: &BatchRecords) -> Result<(), Error> {
         self.add(&Block::around(records.to_bytes()))
     }
@@ -125,7 +125,7 @@ impl SignatureWriter {
         self.file.write_all(bytes).map_err(|e| Error::io("write", &self.path, e))
     }
 
-    /// Hands everything to the system, so that it survives the end of the process.
+    /// Flushes to the operating system, so that the data survives the end of the process.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.file.flush().map_err(|e| Error::io("write", &self.path, e))
     }
@@ -136,19 +136,18 @@ impl SignatureWriter {
     }
 }
 
-/// Reads batches one after the other.
+/// Reads batches in order.
 pub(crate) struct SignatureReader {
     path: PathBuf,
     file: BufReader<File>,
     header: Header,
     format: u32,
-    /// Where the last whole batch ends.
+    /// Offset of the end of the last complete batch.
     end: u64,
 }
 
 impl SignatureReader {
-    /// Opens a file whose writer may have been killed; `None` when it had not come to the end of
-    /// the header.
+    /// Opens a file whose writer may have been killed; `None` if its header is incomplete.
     pub(crate) fn open_begun(path: &Path) -> Result<Option<Self>, Error> {
         let cannot = |cause| Error::io("read", path, cause);
         let begun = match File::open(path) {
@@ -177,7 +176,7 @@ impl SignatureReader {
         Self::of(path, File::open(path).map_err(|e| Error::io("open", path, e))?)
     }
 
-    /// Reads an open file, which is called so.
+    /// Reads from an open file; `path` is for error messages.
     pub(crate) fn of(path: &Path, file: File) -> Result<Self, Error> {
         let (recipe, scope) = (String::new(), String::new());
         let header = Header { recipe, scope, key: None, inputs: None, shard: None };
@@ -206,7 +205,7 @@ impl SignatureReader {
         &self.header
     }
 
-    /// Where the last whole batch ends.
+    /// Offset of the end of the last complete batch.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
@@ -222,7 +221,7 @@ impl SignatureReader {
         batch.map(Some).ok_or_else(|| self.damaged())
     }
 
-    /// The next batch of a shard or of anything else; `None` at the end.
+    /// The next batch, without its records if it is a shard; `None` at the end.
     pub(crate) fn next_pages(&mut self) -> Result<Option<SignatureBatch>, Error> {
         match self.header.shard {
             Some(_) => Ok(self.next_with_records()?.map(|(batch, _)| batch)),
@@ -230,7 +229,7 @@ impl SignatureReader {
         }
     }
 
-    /// Of a shard, the next batch and its records; `None` at the end.
+    /// The next batch of a shard with its records; `None` at the end.
     pub(crate) fn next_with_records(
         &mut self,
     ) -> Result<Option<(SignatureBatch, BatchRecords)>, Error> {
@@ -250,7 +249,7 @@ impl SignatureReader {
             _ => return Err(self.damaged()),
         }
         let length = u32::from_le_bytes(length) as u64;
-        // Grows with what is really there, not with what is claimed.
+        // Grows with the bytes present, not with the claimed length.
         let mut bytes = Vec::new();
         let read = Read::by_ref(&mut self.file).take(length).read_to_end(&mut bytes);
         read.map_err(|e| Error::io("read", &self.path, e))?;
@@ -263,7 +262,7 @@ impl SignatureReader {
         Ok(Some(bytes))
     }
 
-    /// How many bytes there were.
+    /// Fills `into` as far as the file goes, and returns the number of bytes.
     fn fill(&mut self, into: &mut [u8]) -> Result<usize, Error> {
         let mut filled = 0;
         while filled < into.len() {

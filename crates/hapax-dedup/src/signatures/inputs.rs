@@ -1,7 +1,8 @@
-//! What a checkpoint or a shard was made from, and how that differs from what a job is given now.
+//! The inputs of a checkpoint or shard, and how they differ from those of the current job.
 //!
-//! Files are compared by name, size and, of a checkpoint, time of change (of a store, version): machines that read shards may have copies. The first [`LISTED`] are listed, so that the one
-//! that changed can be named; all of them are in the digest.
+//! Compares files by name and size and, for a checkpoint, by time of change (in an object store, by version);
+//! machines that read shards may have copies. Lists the first [`LISTED`] files, so that a changed one can be
+//! named; the digest covers all.
 
 use hapax_corpus::{Source, Stamp};
 use serde::{Deserialize, Serialize};
@@ -9,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::Header;
 use crate::options::Options;
 
-/// How many files are listed.
+/// Number of files listed by name.
 const LISTED: usize = 1000;
 
-/// The inputs of a job and how they are read.
+/// The inputs of a job and its read options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Inputs {
     version: String,
@@ -27,17 +28,17 @@ pub(crate) struct Inputs {
 struct InputFile {
     name: String,
     bytes: u64,
-    /// As [`hapax_corpus::Stamp`] has it.
+    /// Time of change or version, as in [`hapax_corpus::Stamp`].
     changed: u64,
 }
 
 impl Inputs {
-    /// Of a checkpoint.
+    /// The inputs for a checkpoint.
     pub(crate) fn of(source: &Source, options: &Options) -> Self {
         Self::of_files(source.files().zip(source.stamps()), true, options)
     }
 
-    /// With or without the times of change.
+    /// The inputs with or without times of change.
     pub(crate) fn of_files(
         files: impl Iterator<Item = (String, Option<Stamp>)>,
         times: bool,
@@ -69,7 +70,7 @@ impl Inputs {
         inputs
     }
 
-    /// The same files, read by this program in the way that is asked for.
+    /// The same files, read with the given options by this version.
     pub(crate) fn read_with(&self, options: &Options) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         Self { version, reading: reading(options), ..self.clone() }
@@ -111,13 +112,13 @@ impl Inputs {
     }
 }
 
-/// Whatever decides which documents there are and what is taken from them.
+/// Every option that affects which documents are read and what is taken from them.
 fn reading(options: &Options) -> String {
     format!("{:?} {:?} {:?}", options.read, options.languages, options.frames)
 }
 
 impl Header {
-    /// How this job differs from the one that wrote `then`; `None` when it does not.
+    /// How this job differs from the one that wrote `then`; `None` if it does not.
     pub(crate) fn difference(&self, then: &Self) -> Option<String> {
         for (what, now, then) in
             [("recipe", &self.recipe, &then.recipe), ("scope", &self.scope, &then.scope)]

@@ -1,11 +1,10 @@
-//! Keeps signatures of pages in a file: `kept.signatures` for the next crawl, the checkpoint of an interrupted job,
+//! Files of page signatures: `kept.signatures` for the next crawl, the checkpoint of an interrupted job, and
 //! the signatures of a shard.
 //!
-//! Numbers are little-endian. A checksum is the first 8 bytes of the BLAKE3 hash of the bytes between the length
-//! and it. [`batch`] specifies a batch; in a shard's file, [`records`] follow each. The magic `HAPAXIMP` keeps the
-//! format's first name.
-//!
-//! Guarantees that any bytes end in batches or an error, in memory bounded by the file.
+//! Numbers are little-endian. A checksum is the first 8 bytes of the BLAKE3 hash of the bytes between the
+//! length and the checksum. [`batch`] specifies a batch; in a shard's file, [`records`] follow each. The magic
+//! `HAPAXIMP` is the format's original name. Guarantees that any input ends in batches or an error, in memory
+//! bounded by the file size.
 //!
 //! ```text
 //!   "HAPAXIMP"  version u32  length u32  header (JSON)  checksum

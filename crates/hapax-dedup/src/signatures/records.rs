@@ -1,11 +1,11 @@
-//! Encodes what tables say about the records of a batch beyond its pages. Facts are in the batch and come in the
-//! same order.
+//! Encodes the records of a batch for the tables, beyond its pages. Redirects and revisits are in the batch, in
+//! the same order.
 //!
 //! | field | bytes |
 //! |---|---|
-//! | number of documents; for each: file, number in it | 4; 4, 8 |
+//! | number of documents; for each: file, number in the file | 4; 4, 8 |
 //! | number of other records; for each: documents before it, kind (0 fact, 1 in a file, 2 in a named file) | 4; 4, 1 |
-//! | - unless a fact: file, reason for passing it over, the same in words | 4 or text, 1, text |
+//! | - unless a fact: file, reason for passing it over, explanation | 4 or text, 1, text |
 //! | - unless a fact: name, number in the file | 1 or 1 and text, 1 or 1 and 8 |
 
 use std::borrow::Cow;
@@ -17,15 +17,15 @@ use crate::passed_over::{PassedOver, PassedRecord};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BatchRecords {
-    /// File and number of every document.
+    /// File and record number of every document.
     pub(crate) places: Vec<(FileId, u64)>,
-    /// Records that are not documents, each behind so many documents of the batch.
+    /// Records that are not documents, each with the number of documents of the batch before it.
     pub(crate) passed: Vec<(u32, Passed)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
-    /// The next fact of the batch.
+    /// The next redirect or revisit of the batch.
     Fact,
     Record(PassedRecord<'static>),
 }
@@ -35,7 +35,6 @@ impl BatchRecords {
         self.places.push((place.file, place.number));
     }
 
-    /// A record that was passed over.
     pub(crate) fn passed(&mut self, entry: &Entry<'_>, record: PassedRecord<'_>) {
         let passed = match entry {
             Entry::Fact(_) => Passed::Fact,
@@ -78,7 +77,7 @@ impl BatchRecords {
         bytes
     }
 
-    /// `None` when these are not such bytes.
+    /// `None` if the bytes are not records.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut from = Cursor::new(bytes);
         let place = |from: &mut Cursor<'_>| Some((FileId(from.u32()?), from.u64()?));
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_or_changed_bytes_are_no_panic() {
+    fn cut_or_changed_bytes_do_not_panic() {
         let bytes = records().to_bytes();
         for cut in 0..bytes.len() {
             assert_eq!(BatchRecords::from_bytes(&bytes[..cut]), None, "{cut}");

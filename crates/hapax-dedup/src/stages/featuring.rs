@@ -1,6 +1,6 @@
-//! From documents to what a mapping of pages to machines needs of them, on any thread.
+//! Extracts the features of documents that partitioning over machines needs, in parallel.
 //!
-//! What is neither HTML nor text has no words.
+//! Content that is neither HTML nor text has no words.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,17 +9,15 @@ use hapax_partition::{FeatureMaker, PageFeatures};
 
 use super::signing::AtHand;
 
-/// One document and its features.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Featured {
     pub id: String,
-    /// How many bytes its body has.
+    /// Size of the body in bytes.
     pub bytes: u64,
-    /// Words, shingles, language.
     pub features: PageFeatures,
 }
 
-/// Makes the features of documents on many threads.
+/// Extracts features on many threads.
 #[derive(Debug)]
 pub struct Featuring {
     first: FeatureMaker,
@@ -27,7 +25,7 @@ pub struct Featuring {
 }
 
 impl Featuring {
-    /// By the words of a recipe.
+    /// Splits text into words as the recipe does.
     ///
     /// # Errors
     ///

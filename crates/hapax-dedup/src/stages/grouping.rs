@@ -1,8 +1,8 @@
-//! Groups from a list of pairs.
+//! Groups documents from a list of pairs.
 //!
-//! Reads what `hapax pairs` writes: lines of distance, similarity, two names and, where a document has an address
-//! that is not its name, two addresses between tabs; or JSON. Two documents that say the same, or have one fingerprint where no more is known, are one: they
-//! share everything the others are near to.
+//! Reads the output of `hapax pairs`: lines of distance, similarity, two names and, where a document has an
+//! address other than its name, two addresses, separated by tabs; or JSON. Documents with the same text count
+//! as one, as do documents with one fingerprint and nothing else known: they share all near matches.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -21,12 +21,12 @@ pub struct NamedPair {
     pub a: String,
     pub b: String,
     pub distance: u8,
-    /// Similarity, if it is known.
+    /// Estimated similarity; `None` if unknown.
     pub similarity: Option<f32>,
-    /// They say the same.
+    /// Whether both have the same text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
-    /// The address of `a`, if that is not its name.
+    /// The address of `a`, if different from its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a_url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub struct NamedPair {
 }
 
 impl NamedPair {
-    /// As a line of columns.
+    /// The pair as a line of columns.
     pub fn line(&self) -> String {
         let similarity = match self.similarity {
             _ if self.exact => SAME.to_owned(),
@@ -77,7 +77,7 @@ impl NamedPair {
     }
 }
 
-/// What a line that is no pair should have been, and who reads what it seems to be.
+/// What a line should have been, and which command reads what it seems to be.
 fn not_pairs(text: &[u8]) -> String {
     let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let fingerprints = ["PAR1", "hapaxHPX", "hapaxSEG", "id,"];
@@ -91,28 +91,27 @@ fn not_pairs(text: &[u8]) -> String {
     .to_owned()
 }
 
-/// What stands for the similarity of documents that say the same.
+/// In place of the similarity of documents with the same text.
 const SAME: &str = "=";
 
-/// Documents and pairs of them.
+/// Documents and their pairs.
 #[derive(Debug, Default)]
 pub struct Pairs {
-    /// Names, in the order in which they first come.
+    /// Names in order of first occurrence.
     pub names: Vec<String>,
-    /// Addresses that are not names, by their places.
+    /// Addresses that differ from names, by place.
     urls: BTreeMap<u32, String>,
-    /// Pairs by the places of names.
+    /// Pairs by places of names.
     pub pairs: Vec<NearPair>,
-    /// Those that are one, by the places of names.
+    /// Pairs that count as one document, by places of names.
     same: Vec<(u32, u32)>,
 }
 
 impl Pairs {
-    /// Reads all lines.
     ///
     /// # Errors
     ///
-    /// A line is no pair.
+    /// A line is not a pair.
     pub fn read(reader: &mut dyn BufRead) -> Result<Self, LinesError> {
         let mut all = Gathering::default();
         each_line(reader, |line, text| {
@@ -123,11 +122,11 @@ impl Pairs {
         Ok(all.pairs)
     }
 
-    /// Of pairs that are there already.
+    /// Makes the list from pairs in memory.
     ///
     /// # Errors
     ///
-    /// One has a similarity that is none, with its number from 1.
+    /// A pair has an invalid similarity; the error has its number, from 1.
     pub fn of(named: impl IntoIterator<Item = NamedPair>) -> Result<Self, LinesError> {
         let mut all = Gathering::default();
         for (line, pair) in (1..).zip(named) {
@@ -136,11 +135,11 @@ impl Pairs {
         Ok(all.pairs)
     }
 
-    /// Groups the documents; the name of one without an address counts as its address.
+    /// Groups the documents. A name serves as the address of a document without one.
     ///
     /// # Errors
     ///
-    /// There are too many.
+    /// There are too many documents.
     pub fn group(&self, rules: &Rules) -> Result<Grouping, Error> {
         let pages: Vec<PageFacts<'_>> = self.facts();
         let mut same = UnionFind::new(self.names.len() as u32);
@@ -161,7 +160,7 @@ impl Pairs {
         )?)
     }
 
-    /// The documents as the rules see them.
+    /// The facts that winner rules compare.
     pub fn facts(&self) -> Vec<PageFacts<'_>> {
         let url = |(place, name)| self.urls.get(&place).unwrap_or(name);
         let urls = (0u32..).zip(&self.names).map(url);
@@ -169,7 +168,7 @@ impl Pairs {
     }
 }
 
-/// Names get places in the order in which they come.
+/// Numbers names in order of first occurrence.
 #[derive(Default)]
 struct Gathering {
     pairs: Pairs,

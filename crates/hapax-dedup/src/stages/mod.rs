@@ -1,11 +1,11 @@
-//! The stages of the job one by one, each reading what the former wrote.
+//! The stages of the job as separate commands, each reading the output of the one before.
 //!
 //! ```text
 //!   documents ──► hapax fingerprint ──► lines or a table ──► hapax pairs ──► lines ──► hapax groups
 //! ```
 //!
-//! Good for looking into things and for other tools' fingerprints. The job itself keeps everything in
-//! memory and knows more: contents, addresses, scopes.
+//! For inspecting intermediate results and for fingerprints of other tools. The job itself keeps everything in
+//! memory and uses more: contents, addresses, scopes.
 
 pub mod featuring;
 pub mod fingerprints;
@@ -17,22 +17,20 @@ pub mod training;
 
 use std::io;
 
-/// Why lines could not be read.
+/// Why reading lines failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinesError {
-    /// The operating system said no.
     #[error("cannot read {}", place(*line))]
     Io {
-        /// From 1; 0 for the file itself.
+        /// Line from 1; 0 for the file itself.
         line: u64,
-        /// What the system answered.
         source: io::Error,
     },
-    /// A line that is not what it should be.
+    /// A malformed line.
     #[error("line {line}: {what}")]
     Bad {
-        /// From 1.
+        /// Line from 1.
         line: u64,
         what: String,
     },
@@ -41,16 +39,16 @@ pub enum LinesError {
         "line {line}: recipe {found}, but the lines before have {first}; fingerprints of different recipes cannot be compared"
     )]
     Recipes {
-        /// From 1.
+        /// Line from 1.
         line: u64,
         found: String,
-        /// On the lines before.
+        /// The recipe of the lines before.
         first: String,
     },
-    /// A file that is not what it should be.
+    /// A malformed file.
     #[error("{what}")]
     Table { what: String },
-    /// A `.hpx` file that cannot be read.
+    /// An unreadable `.hpx` file.
     #[error(transparent)]
     Stored(#[from] hapax_corpus::hpx::HpxError),
 }
@@ -65,10 +63,10 @@ impl LinesError {
     }
 }
 
-/// A longer line is no line of ours.
+/// Longer lines are an error.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Calls `take` with each line that is not blank, and its number.
+/// Calls `take` with the number and contents of each line that is not blank.
 fn each_line<E: From<LinesError>>(
     reader: &mut dyn io::BufRead,
     mut take: impl FnMut(u64, &[u8]) -> Result<(), E>,
@@ -94,7 +92,8 @@ fn each_line<E: From<LinesError>>(
     Ok(())
 }
 
-/// A name in a line of columns: `\\`, `\t`, `\n` and `\r` stand for what cannot stand there.
+/// Escapes a name for a line of columns: backslash, tab and line breaks become `\\`, `\t`, `\n` and
+/// `\r`.
 pub fn escaped(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
@@ -109,7 +108,7 @@ pub fn escaped(name: &str) -> String {
     out
 }
 
-/// What [`escaped`] was given.
+/// Undoes [`escaped`].
 pub fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();

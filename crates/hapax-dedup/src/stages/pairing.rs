@@ -1,9 +1,9 @@
 //! Finds all near pairs among fingerprints.
 //!
-//! Exact copies, where contents are known, are paired with the first of them, which stands for all. [`FEW`] or more
-//! other documents of one fingerprint are each paired with the first, so a page copied a million times is a million
-//! pairs. Does not handle dense clusters: thousands of distinct fingerprints near each other give quadratic pairs;
-//! `hapax dedup` avoids that.
+//! Pairs exact copies, where contents are known, with the first of them, which represents all. Pairs [`FEW`] or
+//! more other documents of one fingerprint with the first only, so a page copied a million times gives a
+//! million pairs. Does not handle dense clusters: thousands of distinct fingerprints close to each other give
+//! quadratic pairs; `hapax dedup` avoids that.
 
 use hapax::fingerprint::ContentHash;
 use hapax::join::{Executor, PairOptions, Record, pairs};
@@ -13,7 +13,7 @@ use super::fingerprints::Fingerprints;
 use crate::error::Error;
 use crate::near::dense::TWINS;
 
-/// Fewer documents of one fingerprint are all paired with each other, as the whole job compares them.
+/// Fewer documents of one fingerprint are all paired with each other, as in the whole job.
 pub const FEW: usize = TWINS;
 
 /// Two documents, by their places in the list.
@@ -23,17 +23,17 @@ pub struct Pair {
     pub a: u32,
     pub b: u32,
     pub distance: u8,
-    /// Estimated similarity, where there are sketches.
+    /// Estimated similarity; `None` without sketches.
     pub similarity: Option<f32>,
-    /// They say the same.
+    /// Whether both have the same text.
     pub exact: bool,
 }
 
-/// Finds pairs within the bound; where there are sketches they must confirm them. In order.
+/// Finds all pairs within the bound, confirmed by sketches if there are any, in order.
 ///
 /// # Errors
 ///
-/// The bound is wider than a join can do.
+/// The bound is too wide for a join.
 pub fn find(
     list: &Fingerprints,
     policy: Policy,
@@ -78,7 +78,8 @@ pub fn find(
     Ok(found)
 }
 
-/// Exact copies with the first of their kind, and these copies in order.
+/// Pairs of exact copies with the first of each text, and the positions of all other copies, in
+/// order.
 fn exact(list: &Fingerprints) -> (Vec<Pair>, Vec<u32>) {
     let mut order: Vec<(ContentHash, u32)> =
         list.contents.iter().zip(0..).filter_map(|(content, id)| Some(((*content)?, id))).collect();

@@ -1,6 +1,6 @@
-//! From documents to signatures, in the order of the corpus.
+//! Makes signatures of documents, in corpus order.
 //!
-//! Documents are read and extracted exactly as the whole job does it. What is neither HTML nor text has an
+//! Reads and extracts documents exactly as the whole job does. Content that is neither HTML nor text has a
 //! signature without fingerprint and sketch, whose content is the hash of its bytes.
 
 use std::num::NonZero;
@@ -12,24 +12,21 @@ use hapax_corpus::{Batch, Document, Entry, Original, Source};
 
 use crate::signature::{hash_of_bytes, sign};
 
-/// A document while it is at hand: what was read, what a reader sees, what the recipe makes of it.
+/// A document with its extracted page and its signature.
 #[derive(Debug)]
 pub struct AtHand<'a> {
-    /// As the corpus has it.
     pub document: &'a Document<'a>,
-    /// An error for what is neither HTML nor text.
+    /// An error if the document is neither HTML nor text.
     pub page: Result<&'a Page, PageError>,
-    /// What the recipe makes of it.
     pub signature: Signature,
 }
 
-/// Fingerprints all documents of a source. `work` is called on any thread; what it makes of a document, or
-/// a damaged record that was passed, is handed to `take` on this thread and in order.
+/// Fingerprints all documents of a source. Calls `work` on any thread; passes its result, or a
+/// skipped damaged record, to `take` on this thread and in order.
 ///
 /// # Errors
 ///
-/// The first bad record in the order of the corpus, unless bad records are skipped; or what `take`
-/// says.
+/// The first bad record in corpus order, unless bad records are skipped; also any error of `take`.
 pub fn each<T: Send, E: From<hapax_corpus::Error>>(
     source: &Source,
     fingerprinter: &Fingerprinter,
@@ -48,9 +45,9 @@ pub fn each<T: Send, E: From<hapax_corpus::Error>>(
     each_document(source, threads, new, sign, take).map(drop)
 }
 
-/// Hands all documents of a source to `work` on any thread, with one of the workers that `new` makes,
-/// at most one for each thread; what becomes of a document, or a damaged record that was passed, goes
-/// to `take` on this thread and in order. Gives the workers back.
+/// Calls `work` for all documents of a source on any thread, each with one of the workers made by
+/// `new`, at most one per thread. Passes each result, or a skipped damaged record, to `take` on
+/// this thread and in order. Returns the workers.
 pub fn each_document<W: Send, T: Send, E: From<hapax_corpus::Error>>(
     source: &Source,
     threads: NonZero<usize>,
@@ -77,8 +74,8 @@ pub fn each_document<W: Send, T: Send, E: From<hapax_corpus::Error>>(
     Ok(idle.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The error for a file that is neither HTML nor text. A record of an archive or a table is none for
-/// that: archives have images, too.
+/// The error for a file that is neither HTML nor text; `None` for records of archives and tables,
+/// which may hold images.
 pub fn not_a_page(document: &Document<'_>, error: PageError) -> Option<hapax_corpus::Error> {
     let (path, what) = (document.id.to_string(), error.to_string());
     matches!(document.original, Original::File)
@@ -103,7 +100,7 @@ fn batch_of<T>(mut batch: Batch, mut work: impl FnMut(&Document<'_>) -> T) -> Do
     done
 }
 
-/// What is remembered of bytes that are neither HTML nor text.
+/// The signature of content that is neither HTML nor text.
 fn without_text(bytes: &[u8]) -> Signature {
     Signature::without_text(hash_of_bytes(bytes))
 }

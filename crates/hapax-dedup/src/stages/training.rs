@@ -1,7 +1,7 @@
-//! In how many documents each feature occurs.
+//! Counts in how many documents each feature occurs.
 //!
-//! Every thread has a [`Counter`] of its own; their tables add up to the same whole however the documents were
-//! shared out. [`Occurrences`] is what the table cannot be asked: which features there are.
+//! Every thread has its own [`Counter`]; the sum of their tables does not depend on how documents were
+//! distributed. The table cannot list its features, so [`Occurrences`] keeps a sample of them.
 
 use hapax::features::Frequencies;
 use hapax::features::frequency::FrequencyError;
@@ -11,42 +11,42 @@ use hapax_corpus::Document;
 use super::signing::not_a_page;
 use crate::signature::known;
 
-/// Documents whose features are remembered, to say something about them at the end.
+/// Documents whose features are sampled for the final summary.
 const SAMPLED_PAGES: usize = 64;
-/// Features remembered of a sampled document.
+/// Features sampled per document.
 const SAMPLED_FEATURES: usize = 4096;
 
-/// One thread: counts the features of documents.
+/// Counts the features of documents on one thread.
 #[derive(Clone, Debug)]
 pub struct Counter {
     reader: FeatureReader,
     table: Frequencies,
 }
 
-/// What was counted of a document.
+/// The counts of one document.
 #[derive(Debug)]
 pub struct Counted {
     pub bytes: u64,
-    /// Of its text, only the beginning counts.
+    /// Whether only the beginning of its text was counted.
     pub cut: bool,
-    /// Features of the page, repeats included.
+    /// Features of the page, including repeats.
     pub all: u64,
     pub distinct: u64,
-    /// Some of the distinct ones, of the first pages.
+    /// Some of the distinct features, for the first pages only.
     sample: Vec<u64>,
 }
 
 impl Counter {
-    /// Adds to a table that is made for the reader's features.
+    /// Adds to `table`, which must fit the features of `reader`.
     pub fn new(reader: FeatureReader, table: Frequencies) -> Self {
         Self { reader, table }
     }
 
-    /// The sum of its table and those of others.
+    /// The sum of this table and others.
     ///
     /// # Errors
     ///
-    /// They are not of the same features and width.
+    /// The tables differ in features or width.
     pub fn sum(self, others: Vec<Self>) -> Result<Frequencies, FrequencyError> {
         let mut whole = self.table;
         for other in others {
@@ -55,12 +55,12 @@ impl Counter {
         Ok(whole)
     }
 
-    /// Adds a document to the table. Of a corpus, what is neither HTML nor text is a document without
-    /// words.
+    /// Adds a document to the table. In a corpus, content that is neither HTML nor text is a
+    /// document without words.
     ///
     /// # Errors
     ///
-    /// A file that is neither HTML nor text.
+    /// A file, not a record of a corpus, is neither HTML nor text.
     pub fn count(&mut self, document: &Document<'_>) -> Result<Counted, hapax_corpus::Error> {
         let mut none = Vec::new();
         let (cut, features) = match known(document).and_then(|it| self.reader.document(&it)) {
@@ -69,10 +69,10 @@ impl Counter {
         };
         let all = features.len() as u64;
         if all > 0 {
-            // Makes them distinct, too.
+            // Also removes repeats.
             self.table.add_document(features);
         }
-        // The first of each file; of these, the first of all are kept.
+        // The first documents of each file; of these, the first of the corpus are kept.
         let early = document.place.number <= SAMPLED_PAGES as u64;
         let sampled = if early { SAMPLED_FEATURES } else { 0 };
         Ok(Counted {
@@ -85,18 +85,18 @@ impl Counter {
     }
 }
 
-/// What is known about the features beyond the table.
+/// Statistics about features beyond the table.
 #[derive(Clone, Debug, Default)]
 pub struct Occurrences {
-    /// Distinct features of each document, added up.
+    /// Sum over documents of their distinct features.
     pub all: u64,
     sample: Vec<u64>,
-    /// How many documents it is of.
+    /// Number of documents in the sample.
     sampled: usize,
 }
 
 impl Occurrences {
-    /// Adds a document; they come in the order of the corpus.
+    /// Adds a document; call in corpus order.
     pub fn add(&mut self, counted: Counted) {
         self.all += counted.distinct;
         if self.sampled < SAMPLED_PAGES {
@@ -105,8 +105,8 @@ impl Occurrences {
         }
     }
 
-    /// How many documents the commonest feature of the first documents is in, and the share of their features
-    /// that is in a single one.
+    /// Among the features of sampled documents: the largest number of documents of one, and the
+    /// share that occur in one document only.
     pub fn commonest_and_single(&self, table: &Frequencies) -> (u64, f64) {
         let mut sample = self.sample.clone();
         sample.sort_unstable();

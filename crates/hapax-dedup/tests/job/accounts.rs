@@ -1,4 +1,4 @@
-//! Every record of the inputs is kept, removed or passed over, and has a row that says so.
+//! Every input record is kept, removed or passed over, and has a row that says which.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::folder::{Folder, quoted, words};
 
 /// `outcome`, `reason`, `file` and `record`.
 type Row = (String, Option<String>, String, Option<u64>);
-/// Rows by what they are called.
+/// Rows by document.
 type Rows = BTreeMap<String, Row>;
 
-/// The rows of the table of groups, one after the other.
+/// The rows of the table of groups, in order.
 fn table(folder: &Folder, out: &str) -> Vec<(String, Row)> {
     let path = folder.path(&format!("{out}/groups.parquet")).display().to_string();
     let mut read = ReadOptions::default();
@@ -38,7 +38,7 @@ fn table(folder: &Folder, out: &str) -> Vec<(String, Row)> {
     rows
 }
 
-/// Runs a job and checks what must hold for every one.
+/// Runs a job and checks the counts that hold for every job.
 fn account(
     folder: &Folder,
     inputs: &[&str],
@@ -151,7 +151,7 @@ fn records_of_an_archive_that_are_not_pages_are_accounted_for() {
         response("http://h.test/copy", "200 OK", &text),
         response("http://h.test/gone", "404 Not Found", "nothing"),
         redirect("http://h.test/old", "http://h.test/page"),
-        // Said twice, and to where nothing is.
+        // The same redirect twice, and a redirect to a missing page.
         redirect("http://h.test/older", "http://h.test/page"),
         redirect("http://h.test/lost", "http://h.test/nowhere"),
         record(
@@ -182,7 +182,7 @@ fn records_of_an_archive_that_are_not_pages_are_accounted_for() {
 }
 
 #[test]
-fn what_is_said_twice_of_an_address_is_accounted_for_twice() {
+fn a_repeated_redirect_is_accounted_for_twice() {
     let folder = Folder::new();
     let block = "HTTP/1.1 301 Moved\r\nLocation: http://h.test/page\r\n\r\n";
     let once = record("response", "http://h.test/old", "Content-Type: application/http\r\n", block);

@@ -1,4 +1,4 @@
-//! The next crawl, and the same job once more after an interruption.
+//! Comparison with an earlier crawl, and resuming an interrupted job.
 
 use hapax_dedup::{Options, Watch};
 
@@ -9,7 +9,7 @@ fn lines(documents: &[(&str, String)]) -> String {
 }
 
 #[test]
-fn what_an_earlier_job_kept_is_named_and_not_kept_again() {
+fn documents_kept_by_an_earlier_job_are_named_and_not_kept_again() {
     let folder = Folder::new();
     let (one, two, three) = (words(100, 1), words(100, 2), words(100, 3));
     let first = folder.write(
@@ -20,7 +20,7 @@ fn what_an_earlier_job_kept_is_named_and_not_kept_again() {
     let second = folder.write(
         "second.jsonl",
         lines(&[
-            // Shorter names would win if rules were asked.
+            // Shorter names would win if rules decided here.
             ("a", one.clone()),
             ("b", format!("{two} and a little more")),
             ("c", three.clone()),
@@ -80,7 +80,7 @@ fn an_earlier_job_of_another_recipe_or_a_damaged_one_is_refused() {
     assert!(refusal(&|_| {}).contains("kept.signatures"));
 }
 
-/// Remembers what was taken over.
+/// Counts the documents taken from the checkpoint.
 #[derive(Default)]
 struct Resumed(u64);
 
@@ -91,7 +91,7 @@ impl Watch for Resumed {
 }
 
 #[test]
-fn an_interrupted_job_goes_on_and_writes_the_same() {
+fn an_interrupted_job_resumes_and_writes_the_same() {
     let folder = Folder::new();
     let texts: Vec<(String, String)> =
         (0..3000).map(|i| (format!("{i}"), words(300, i % 700))).collect();
@@ -121,9 +121,9 @@ fn an_interrupted_job_goes_on_and_writes_the_same() {
 
 /// The checkpoint of a job that failed after reading: its output cannot be written.
 fn checkpoint(folder: &Folder, inputs: &[String], options: &Options) -> Vec<u8> {
-    /// Takes the folder for kept documents away when writing begins.
-    struct Saboteur(std::path::PathBuf);
-    impl Watch for Saboteur {
+    /// Removes the folder for kept documents when writing begins.
+    struct RemoveOutput(std::path::PathBuf);
+    impl Watch for RemoveOutput {
         fn stage(&mut self, stage: hapax_dedup::Stage) {
             if stage == hapax_dedup::Stage::Writing {
                 std::fs::create_dir(self.0.join(".hapax-work/groups.parquet")).unwrap();
@@ -131,20 +131,20 @@ fn checkpoint(folder: &Folder, inputs: &[String], options: &Options) -> Vec<u8> 
         }
     }
     let out = folder.path("sabotaged");
-    let mut saboteur = Saboteur(out.clone());
+    let mut saboteur = RemoveOutput(out.clone());
     hapax_dedup::dedup(inputs, &out, options, &mut saboteur).unwrap_err();
     std::fs::read(out.join(".hapax-work/signatures")).unwrap()
 }
 
 #[test]
 fn a_caller_can_stop_a_job_while_it_reads_and_while_it_writes() {
-    /// Wants no more once a stage makes progress.
-    struct Enough {
+    /// Stops once a stage makes progress.
+    struct StopAt {
         at: hapax_dedup::Stage,
         now: Option<hapax_dedup::Stage>,
         progressed: bool,
     }
-    impl Watch for Enough {
+    impl Watch for StopAt {
         fn stage(&mut self, stage: hapax_dedup::Stage) {
             (self.now, self.progressed) = (Some(stage), false);
         }
@@ -158,7 +158,7 @@ fn a_caller_can_stop_a_job_while_it_reads_and_while_it_writes() {
     let folder = Folder::new();
     let input = folder.write("pages.jsonl", lines(&[("a", words(50, 1)), ("b", words(50, 2))]));
     for at in [hapax_dedup::Stage::Reading, hapax_dedup::Stage::Writing] {
-        let mut enough = Enough { at, now: None, progressed: false };
+        let mut enough = StopAt { at, now: None, progressed: false };
         let out = folder.path("out");
         let stopped =
             hapax_dedup::dedup(std::slice::from_ref(&input), &out, &options(|_| {}), &mut enough);

@@ -1,4 +1,4 @@
-//! Whatever is wrong, it is said where, and nothing half-written is left.
+//! Errors name the place of the fault, and nothing half-written is left.
 
 use hapax_dedup::{Error, Options};
 
@@ -53,7 +53,7 @@ fn a_truncated_gzip_member_is_named() {
 }
 
 #[test]
-fn a_file_that_is_no_archive_is_not_read_as_one() {
+fn a_file_that_is_not_an_archive_is_not_read_as_one() {
     let folder = Folder::new();
     let input = folder.write("page.warc", "this is not a WARC file\n");
     let error = message(&refused(&folder, &input, |options| {
@@ -90,7 +90,7 @@ fn two_contents_under_one_id_are_refused_with_both_places() {
 }
 
 #[test]
-fn an_address_crawled_twice_is_no_mistake() {
+fn an_address_crawled_twice_is_not_an_error() {
     let folder = Folder::new();
     let line =
         |seed| format!("{{\"url\": \"http://a.test/\", \"text\": \"{}\"}}\n", words(30, seed));

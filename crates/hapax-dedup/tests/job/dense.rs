@@ -1,4 +1,4 @@
-//! Popular pages and templates: work linear in the number of pages, counted in comparisons.
+//! Popular pages and templates cost work linear in the number of pages, counted in comparisons.
 
 use hapax_dedup::Summary;
 
@@ -36,7 +36,7 @@ fn a_template_with_another_number_in_each_page_costs_linear_work() {
 
 #[test]
 fn a_template_whose_number_moves_many_bits_costs_linear_work() {
-    // Three numbers tip many more bits than one: thousands of distinct fingerprints, all near.
+    // Three numbers change many more bits than one: thousands of distinct fingerprints, all close.
     let parts = [words(80, 1), words(80, 2), words(80, 3), words(80, 4)];
     let template = |i: usize| {
         let [a, b, c, d] = &parts;
@@ -50,8 +50,8 @@ fn a_template_whose_number_moves_many_bits_costs_linear_work() {
 }
 
 #[test]
-fn dense_clusters_do_not_swallow_pages_that_are_alike_in_fingerprint_only() {
-    // Two templates of the same words in another order: equal fingerprints, no common passage.
+fn dense_clusters_do_not_absorb_pages_that_share_only_a_fingerprint() {
+    // Two templates of the same words in different order: equal fingerprints, no common passage.
     let ordered: Vec<String> = (0..120).map(|i| format!("w{i}")).collect();
     let (one, two): (Vec<_>, Vec<_>) = (ordered.clone(), ordered.into_iter().rev().collect());
     let template = |i: usize| {
@@ -63,7 +63,7 @@ fn dense_clusters_do_not_swallow_pages_that_are_alike_in_fingerprint_only() {
 
 #[test]
 fn a_template_with_too_little_in_common_costs_linear_work_and_is_kept() {
-    // Near in fingerprint, thousands of them, and not alike: no representative can speak for them.
+    // Thousands of close fingerprints with different texts: no page can represent the others.
     let parts = [words(12, 1), words(12, 2), words(12, 3), words(12, 4)];
     let template = |i: usize| {
         let [a, b, c, d] = &parts;

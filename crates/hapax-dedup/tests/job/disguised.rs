@@ -1,7 +1,7 @@
-//! Pages that hide another one's text do not remove it, and copies whose words only look the same go.
+//! Pages that hide another page's text do not remove it; copies with look-alike letters are removed.
 //!
-//! Each attack is tried on every victim, and against a reader that takes the markup's words as they are written: what
-//! works there and not here is what comparing the text that a reader sees prevents.
+//! Each attack is tried on every victim, against Hapax and against a reader that takes the words of the markup
+//! as written: an attack that works only there is prevented by comparing the visible text.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use hapax_synth::{DISGUISES, HIDING, hiding};
 use crate::folder::{Folder, quoted};
 
 const VICTIMS: usize = 6;
-/// A copy has so many words between two that are disguised.
+/// Words between two disguised words of a copy.
 const EACH: usize = 40;
 
 /// A text with letters that have look-alikes.
@@ -28,7 +28,7 @@ fn text(words: usize, seed: usize) -> String {
     (0..words).map(word).collect()
 }
 
-/// How alike the words of two pages are to who takes all there is between tags.
+/// Similarity of two pages by all words between tags.
 fn as_written(a: &str, b: &str) -> f64 {
     let shingles = |html: &str| -> BTreeSet<Vec<String>> {
         let mut plain = String::new();
@@ -44,8 +44,8 @@ fn as_written(a: &str, b: &str) -> f64 {
     a.intersection(&b).count() as f64 / a.union(&b).count() as f64
 }
 
-/// Which of the attackers' pages are taken for their victim's, by us and by their words as written. Theirs
-/// are on domains of their own, and were seen first.
+/// How many attackers' pages match their victim, for Hapax and by words as written. Attackers have
+/// domains of their own and were seen first.
 fn tried(attack: impl Fn(&str, usize) -> String) -> (usize, usize) {
     let folder = Folder::new();
     let mut lines = String::new();
@@ -70,12 +70,12 @@ fn tried(attack: impl Fn(&str, usize) -> String) -> (usize, usize) {
 }
 
 #[test]
-fn a_page_that_hides_its_victim_s_text_removes_nobody() {
+fn a_page_that_hides_its_victim_s_text_removes_nothing() {
     for way in HIDING {
         let attack = |victim: &str, i: usize| hiding(way, &text(40, 100 + i), victim);
         assert_eq!(tried(attack), (0, VICTIMS), "{}", way.0);
     }
-    // What is shown counts, wherever it stands.
+    // Visible text counts wherever it is.
     let shown = ("shown", "<div>", "</div>");
     let copy = |victim: &str, i: usize| hiding(shown, &text(3, 100 + i), victim);
     assert_eq!(tried(copy), (VICTIMS, VICTIMS));

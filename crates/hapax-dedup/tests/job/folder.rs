@@ -1,4 +1,4 @@
-//! A temporary folder, jobs run in it, and their tables read back.
+//! A temporary folder, jobs that run in it, and their tables read back.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -36,7 +36,7 @@ impl Folder {
         path.display().to_string()
     }
 
-    /// Cleans inputs into a folder below this one.
+    /// Cleans inputs into a subfolder.
     pub(crate) fn dedup(
         &self,
         inputs: &[&str],
@@ -47,7 +47,7 @@ impl Folder {
         dedup(&inputs, &self.path(out), &options(change), &mut ())
     }
 
-    /// Names of everything in a folder below this one, hidden files included.
+    /// Names of everything in a subfolder, including hidden files.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(folder)).unwrap();
         let mut names: Vec<String> =
@@ -137,7 +137,7 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// So many different words.
+/// A text of `count` different words.
 pub(crate) fn words(count: usize, seed: usize) -> String {
     (0..count).map(|i| format!("w{} ", (i * 7919 + seed * 104_729) % 99_991)).collect()
 }

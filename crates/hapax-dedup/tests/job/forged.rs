@@ -1,4 +1,4 @@
-//! Texts made to have another text's signature remove nothing, and true near-duplicates still go.
+//! Forged signatures remove nothing, and true near-duplicates are still removed.
 
 use std::collections::BTreeSet;
 use std::num::NonZero;
@@ -31,7 +31,7 @@ fn line(url: &str, fetched: usize, text: &str) -> String {
     format!("{{\"id\": {url}, \"url\": {url}, \"fetched\": {fetched}, \"text\": {text}}}\n")
 }
 
-/// Every victim, its forgery, seen first, and a copy of the victim with a word more.
+/// A victim, its forgery, which was seen first, and a copy of the victim with one more word.
 fn pages(i: usize, forger: &str) -> [String; 3] {
     let text = victim(i);
     [
@@ -41,7 +41,7 @@ fn pages(i: usize, forger: &str) -> [String; 3] {
     ]
 }
 
-/// Forgers have domains of their own.
+/// Forgers have their own domains.
 fn corpus() -> String {
     (0..VICTIMS).flat_map(|i| pages(i, &format!("https://forger{i}.test/"))).collect()
 }
@@ -62,7 +62,7 @@ fn a_forgery_has_the_victim_s_public_signature_and_none_of_its_words() {
     assert!(words(&text).is_disjoint(&words(&forgery)));
 }
 
-/// Comparing sizes would not distinguish it from the victim.
+/// Comparing lengths would not distinguish it from the victim.
 #[test]
 fn a_forgery_can_be_as_long_as_its_victim() {
     for i in 0..VICTIMS {
@@ -83,7 +83,7 @@ fn a_forgery_can_be_as_long_as_its_victim() {
 fn a_thousand_forgeries_of_one_page_do_not_remove_it() {
     let folder = Folder::new();
     let text = victim(0);
-    // Made anew in part: a word more leaves the public signature near enough.
+    // Variants: one more word leaves the public signature close enough.
     let forgeries: Vec<String> = (0..20).map(|seed| forged(&text, seed)).collect();
     let mut lines = line("https://victim.test/", 9_999, &text);
     for i in 0..1000 {
@@ -101,7 +101,7 @@ fn a_thousand_forgeries_of_one_page_do_not_remove_it() {
 fn forged_signatures_remove_victims_only_if_nothing_is_confirmed() {
     let folder = Folder::new();
     let input = folder.write("pages.jsonl", corpus());
-    // However strict the bounds are.
+    // Even under strict bounds.
     let strict = |options: &mut Options| {
         options.confirm = Confirm::No;
         options.policy.within = MaxDistance::new(0).unwrap();
@@ -120,7 +120,7 @@ fn forged_signatures_remove_victims_only_if_nothing_is_confirmed() {
             let row = |who: &str| &rows[&format!("https://{who}{i}.test/")];
             assert_eq!(row("victim").outcome, "kept", "{confirm:?}: {rows:?}");
             assert_eq!(row("forger").outcome, "kept");
-            // A true copy still goes, for the sake of the page that it is a copy of.
+            // A true copy is still removed, as a duplicate of its original.
             assert_eq!(row("copier").outcome, "near");
             assert_eq!(row("copier").winner, format!("https://victim{i}.test/"));
         }
@@ -128,7 +128,7 @@ fn forged_signatures_remove_victims_only_if_nothing_is_confirmed() {
     }
 }
 
-/// Who owns the domain gains nothing by forging, so that only who asks for it has it checked.
+/// The domain's owner gains nothing by forging, so this is checked on request only.
 #[test]
 fn within_a_domain_forgeries_are_refuted_by_exact_comparison_alone() {
     let folder = Folder::new();
@@ -163,7 +163,8 @@ fn the_key_changes_nothing() {
     assert_eq!(one.1, two.1);
 }
 
-/// A job on some of the corpus, `next` against what `first` kept: which of `who` were removed.
+/// Runs a job on a part of the corpus against what `first` kept; returns how many of `who` it
+/// removed.
 fn against(runs: [(&[&str], Confirm); 2], who: &str) -> usize {
     let (folder, all) = (Folder::new(), corpus());
     let mut earlier: Option<String> = None;
@@ -183,14 +184,14 @@ fn against(runs: [(&[&str], Confirm); 2], who: &str) -> usize {
 }
 
 #[test]
-fn against_an_earlier_run_forgeries_remove_nobody_and_copies_go() {
+fn against_an_earlier_run_forgeries_remove_nothing_and_copies_are_removed() {
     let [forgers, victims, copiers] = ["forger", "victim", "copier"];
     let (no, keyed) = (Confirm::No, Confirm::Keyed);
     let next = [victims, copiers];
     assert_eq!(against([(&[forgers], no), (&next, no)], "victim"), VICTIMS);
     assert_eq!(against([(&[forgers], keyed), (&next, keyed)], "victim"), 0);
     assert_eq!(against([(&[victims], keyed), (&[copiers], keyed)], "copier"), VICTIMS);
-    // Without sketches under one key nothing is found between domains.
+    // Without sketches under one key there is no match between domains.
     assert_eq!(against([(&[victims], no), (&[copiers], keyed)], "copier"), 0);
     assert_eq!(against([(&[forgers], no), (&next, keyed)], "victim"), 0);
 }
@@ -215,7 +216,7 @@ fn what_is_confirmed_does_not_depend_on_threads() {
 
 #[test]
 fn nothing_is_lost_by_confirming_when_nobody_forges() {
-    // Pairs from far above the bound to just above it, where estimates err.
+    // Similarities from far above the bound to just above it, where estimates err.
     let folder = Folder::new();
     let pages: String = (0..60)
         .flat_map(|i| {
@@ -238,7 +239,7 @@ fn nothing_is_lost_by_confirming_when_nobody_forges() {
     assert_eq!(options(|_| {}).confirm, Confirm::Keyed, "by default");
 }
 
-/// Where there is no key, a recipe that nobody else knows takes its place.
+/// Without a key, a secret recipe protects instead.
 #[test]
 fn where_only_signatures_decide_a_recipe_with_a_secret_seed_protects() {
     let folder = Folder::new();
@@ -269,7 +270,7 @@ fn where_only_signatures_decide_a_recipe_with_a_secret_seed_protects() {
             let row = |who: &str, i: usize| &rows[&format!("https://{who}{i}.test/")];
             let gone = (0..VICTIMS).filter(|&i| row("victim", i).outcome != "kept").count();
             assert_eq!(gone, lost, "{name}, {run}");
-            // A true copy goes either way.
+            // A true copy is removed either way.
             assert!((0..VICTIMS).all(|i| row("copier", i).outcome == "near"), "{name}, {run}");
         }
     }

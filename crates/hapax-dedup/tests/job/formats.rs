@@ -1,4 +1,4 @@
-//! The same pages from every format, and what is written of them.
+//! The same pages in every input format, and the outputs written from them.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn convert(folder: &Folder, from: &str, name: &str) -> String {
     path.display().to_string()
 }
 
-/// Every document's winner and outcome, by the part of their names behind the sample's folder.
+/// Every document's winner and outcome, by the part of the name below the sample's folder.
 fn decisions(folder: &Folder, out: &str) -> BTreeMap<String, (String, String)> {
     let short = |name: &str| {
         let name = name.strip_prefix("https://docs.test/").unwrap_or(name);
@@ -143,11 +143,11 @@ fn kept_documents_in_several_files_are_those_of_one() {
 }
 
 #[test]
-fn a_file_for_each_input_file_holds_what_stays_of_it() {
+fn a_file_per_input_file_holds_its_kept_documents() {
     let folder = Folder::new();
     let text = |id: usize| (0..60).map(|at| format!("w{id}x{at} ")).collect::<String>();
     let line = |id: usize, text: &str| format!("{{\"id\":\"{id}\",\"text\":{}}}\n", quoted(text));
-    // The second file has only copies, the third is empty; the others take several batches.
+    // The second file has only copies, the third is empty; the others have several batches.
     let many = |from: usize| (from..from + 3000).map(|id| line(id, &text(id))).collect::<String>();
     let files = [many(0), line(9000, &text(1)), String::new(), many(10_000)];
     let mut inputs = Vec::new();
@@ -194,7 +194,7 @@ fn lines_of_jsonl_go_out_as_they_came() {
 }
 
 #[test]
-fn rules_decide_which_copy_stays_and_say_so() {
+fn rules_decide_which_copy_is_kept_and_are_reported() {
     let folder = Folder::new();
     let text = crate::folder::words(40, 1);
     let line = |url: &str, score: f64| {

@@ -1,4 +1,4 @@
-//! Pages that share their site's frame: different products stay, copies of one go.
+//! Pages that share their site's frame: different products are kept, copies of one are removed.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn products(site: &TemplatedSite, count: u64) -> Vec<SitePage> {
 }
 
 #[test]
-fn products_of_a_shop_stay_however_large_their_frame_is() {
+fn products_of_a_shop_are_kept_however_large_their_frame_is() {
     for frame in [100, 300, 1000] {
         for own in [0, 10, 40, 80, 150] {
             for count in [10, 40, 100] {
@@ -43,7 +43,7 @@ fn frames_may_change_and_a_site_may_have_two_languages() {
 }
 
 #[test]
-fn copies_of_a_page_go_although_its_site_has_a_frame() {
+fn copies_of_a_page_are_removed_although_its_site_has_a_frame() {
     for (frame, own) in [(100, 40), (300, 0), (300, 80), (1000, 10), (1000, 150)] {
         let site = TemplatedSite::new(9, "shop.test", frame, own);
         let mut pages = products(&site, 60);
@@ -56,7 +56,8 @@ fn copies_of_a_page_go_although_its_site_has_a_frame() {
     }
 }
 
-/// Sites of some pages each; every article stands on three of them, in their frames, with a line of the site's own.
+/// Sites of some pages each; every article is on three of them, in their frames, with one line of
+/// each site's own.
 fn syndicated(pages: u64, frame: usize, own: usize) -> Vec<SitePage> {
     let articles = TemplatedSite::new(77, "agency.test", 0, own);
     let article = |number: u64| {
@@ -198,7 +199,7 @@ fn an_interrupted_job_learns_the_same_frames() {
 
 #[test]
 fn a_large_shop_stays_whole_and_its_copies_go_with_linear_work() {
-    // Few pages are all compared; of many, sketches propose pairs.
+    // Few pages are all compared; for many, sketches propose pairs.
     for (frame, own, count) in [(300, 10, 9_000), (1000, 0, 2_000)] {
         let site = TemplatedSite::new(3, "shop.test", frame, own);
         let mut pages = products(&site, count);

@@ -1,4 +1,4 @@
-//! Tests of the job as its callers use it: inputs in, an output folder out. Each module is named after what it
+//! Tests of the job as callers use it: inputs in, an output folder out. Each module is named after what it
 //! tests.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]

@@ -1,7 +1,7 @@
-//! A job that is interrupted anywhere, several times, and started again gives the bytes of an undisturbed one.
+//! A job that is interrupted at any time, several times, and resumed gives the bytes of an undisturbed one.
 //!
-//! Every format, packing, one and several files, and numbers of threads; the moments are drawn from a seed
-//! that is printed. `HAPAX_SEED` sets another one, `HAPAX_MOMENTS` how many moments of each are tried.
+//! Covers every format and compression, one and several files, and numbers of threads; the moments are drawn
+//! from a seed that is printed. `HAPAX_SEED` sets another one, `HAPAX_MOMENTS` the number of moments.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -16,12 +16,12 @@ use parquet::file::properties::WriterProperties;
 
 use crate::folder::{Folder, options, quoted, words};
 
-/// Documents of a corpus, and how much each carries that is not read: a packed file is cut into
-/// batches only where more than a megabyte follows.
+/// Documents of a corpus, and bytes in each that are not read: a compressed file is split into
+/// batches only beyond a megabyte.
 const DOCUMENTS: usize = 240;
 const BALLAST: usize = 10_000;
 
-/// Counts progress, and wants no more at the given one.
+/// Counts progress calls and stops at the given one.
 #[derive(Default)]
 struct Until {
     stop_at: Option<usize>,
@@ -57,7 +57,7 @@ fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|it| it.parse().unwrap())
 }
 
-/// Text that does not pack to nothing.
+/// Text that does not compress well.
 fn ballast(document: usize) -> String {
     let mut random = Random(document as u64 + 1);
     (0..BALLAST).map(|_| char::from(b'a' + random.below(26) as u8)).collect()
@@ -101,7 +101,7 @@ fn records(documents: std::ops::Range<usize>) -> Vec<u8> {
     all
 }
 
-/// The forerunner of WARC: a line about each record, and what the server sent.
+/// ARC, the predecessor of WARC: a line about each record, and what the server sent.
 fn arc_records(documents: std::ops::Range<usize>) -> Vec<u8> {
     let about = "1 0 Test\nURL IP-address Archive-date Content-type Archive-length\n";
     let mut all =
@@ -192,7 +192,7 @@ fn packed(
 fn corpora(folder: &Folder, files: usize) -> Vec<Corpus> {
     let mut all = packed(folder, files, ".jsonl", json_lines, &PACKINGS);
     all.extend(packed(folder, files, ".warc", records, &PACKINGS));
-    // Read as WARC is, so one packing will do.
+    // Read by the same code as WARC, so one compression is enough.
     all.extend(packed(folder, files, ".arc", arc_records, &PACKINGS[..2]));
     let mut add = |kind: &str, format| {
         let input = folder.path(&format!("{files}-{kind}")).display().to_string();
@@ -212,7 +212,7 @@ fn corpora(folder: &Folder, files: usize) -> Vec<Corpus> {
     all
 }
 
-/// Everything that a job wrote but what the run took, by name.
+/// Every output except `run.json`, by name.
 fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<_> = std::fs::read_dir(out)
         .unwrap()
@@ -227,7 +227,7 @@ fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn whatever_is_interrupted_whenever_ends_in_the_same_bytes() {
+fn interrupted_at_any_time_every_format_ends_in_the_same_bytes() {
     let seed = from_environment("HAPAX_SEED").unwrap_or(20);
     let moments = from_environment("HAPAX_MOMENTS").unwrap_or(1);
     println!("HAPAX_SEED={seed} HAPAX_MOMENTS={moments}");
@@ -294,7 +294,7 @@ fn stopped(folder: &Folder, input: &str, change: impl FnOnce(&mut Options)) -> P
 }
 
 #[test]
-fn a_run_that_cannot_go_on_says_why_and_a_restart_begins_anew() {
+fn a_run_that_cannot_resume_says_why_and_restart_begins_anew() {
     let folder = Folder::new();
     let lines = json_lines(0..40);
     let input = folder.write("pages.jsonl", &lines);
@@ -343,7 +343,7 @@ fn a_run_that_cannot_go_on_says_why_and_a_restart_begins_anew() {
 }
 
 #[test]
-fn a_file_that_is_no_checkpoint_is_not_overwritten() {
+fn a_file_that_is_not_a_checkpoint_is_not_overwritten() {
     let folder = Folder::new();
     let input = folder.write("pages.jsonl", json_lines(0..4));
     folder.write(
@@ -356,13 +356,13 @@ fn a_file_that_is_no_checkpoint_is_not_overwritten() {
 }
 
 #[test]
-fn batches_that_are_cut_elsewhere_are_refused_and_not_taken_for_others() {
+fn a_checkpoint_with_other_batch_boundaries_is_refused() {
     let folder = Folder::new();
     let lines = json_lines(0..40);
     let input = folder.write("pages.jsonl", &lines);
     let written = std::fs::metadata(&input).unwrap().modified().unwrap();
     stopped(&folder, &input, |_| {});
-    // As long and as old as before, with the same ends and other lines: only the cuts show it.
+    // Same size, time and ends, other lines: only the batch boundaries differ.
     let moved = [0..5, 20..35, 5..20, 35..40].map(json_lines);
     let mut moved = moved.concat();
     moved.resize(lines.len(), b'\n');
@@ -375,7 +375,7 @@ fn batches_that_are_cut_elsewhere_are_refused_and_not_taken_for_others() {
 
 #[test]
 fn a_job_whose_input_changes_while_it_works_starts_anew() {
-    /// Writes other lines when the second reading begins.
+    /// Replaces the lines when the second reading begins.
     struct Meanwhile(String);
     impl Watch for Meanwhile {
         fn stage(&mut self, stage: Stage) {

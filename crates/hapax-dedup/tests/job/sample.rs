@@ -1,11 +1,11 @@
-//! The bundled sample: what is known of it, and bytes that do not depend on threads.
+//! The bundled sample: its known duplicates, and bytes that do not depend on threads.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
 
 use crate::folder::{Folder, sample};
 
-/// The pairs of `docs-truth.tsv` that are one page in two versions, with their similarity.
+/// The pairs of `docs-truth.tsv` that are two versions of one page, with their similarity.
 fn truth() -> Vec<(String, String, f64)> {
     let table = std::fs::read_to_string(sample().with_file_name("docs-truth.tsv")).unwrap();
     let path = |id: &str| sample().join(id).display().to_string();

@@ -1,4 +1,4 @@
-//! A corpus cleaned by several processes: the result is that of one, byte for byte.
+//! A corpus cleaned by several processes gives the result of one process, byte for byte.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -12,12 +12,12 @@ use hapax_synth::{SiteCopy, SitePage, TemplatedSite};
 
 use crate::folder::{Folder, html_jsonl, jsonl, options, words};
 
-/// Files of a corpus, and how many shards are made of them.
+/// Number of files of a corpus, and of shards made of them.
 const FILES: usize = 20;
 const SHARDS: u32 = 16;
 const TABLES: [&str; 4] = ["groups.parquet", "removed.parquet", "kept.signatures", "summary.json"];
 
-/// Sites with frames, with copies of their pages in other files.
+/// Sites with frames, and copies of their pages in other files.
 fn pages() -> Vec<SitePage> {
     let mut pages = Vec::new();
     for number in 0..3 {
@@ -26,7 +26,7 @@ fn pages() -> Vec<SitePage> {
         pages.extend((0..20).map(|page| site.copy(page, SiteCopy::Date)));
         pages.extend((20..30).map(|page| site.copy(page, SiteCopy::Session)));
     }
-    // So that copies are not in the file of their originals.
+    // Separates copies from their originals.
     let count = pages.len();
     (0..count).map(|at| pages[at * 7 % count].clone()).collect()
 }
@@ -39,11 +39,11 @@ fn in_files(mut write: impl FnMut(usize, &[SitePage])) {
 }
 
 fn lines(pages: &[SitePage]) -> String {
-    // A blank line is a record that is passed over.
+    // A blank line is a passed-over record.
     html_jsonl(pages.iter().map(|page| (&*page.url, &*page.html))) + "\n"
 }
 
-/// Pages, requests, and redirects from file to file.
+/// Pages, requests, and redirects between files.
 fn archive(file: usize, pages: &[SitePage]) -> String {
     let record = |kind: &str, url: &str, block: &str| {
         format!(
@@ -65,7 +65,7 @@ fn archive(file: usize, pages: &[SitePage]) -> String {
     all + &record("response", &format!("{here}/lost"), &moved("http://r.test/nowhere"))
 }
 
-/// The corpus in several formats: a name, and a folder.
+/// The corpus in several formats: name and folder.
 fn corpora(folder: &Folder) -> Vec<(&'static str, String)> {
     let path = |name: &str| folder.path(name).display().to_string();
     for kind in ["parquet", "warc-gz"] {
@@ -177,7 +177,7 @@ fn sixteen_processes_in_any_order_write_what_one_writes_in_every_format() {
     }
 }
 
-/// A Parquet file is not its pieces one after the other; its rows are.
+/// Rows instead of bytes, because Parquet files cannot be concatenated.
 fn rows_of(folder: &Folder, name: &str) -> Vec<u8> {
     let rows = folder.path(name);
     let source = Source::open(&[rows], ReadOptions::default()).unwrap();
@@ -207,7 +207,7 @@ fn kept_documents_of_a_shard_come_in_the_format_and_sizes_asked_for() {
     .unwrap();
     assert_eq!(folder.names(&out)[0], "kept-00000.warc.gz");
     assert_eq!(applied.files.len(), folder.names(&out).len());
-    // One file of several shards, and all of them at once.
+    // Several shards in one file, and all at once.
     let all = applying(|_| {});
     let done = apply(&to, std::slice::from_ref(&input), &folder.path("all"), &all, &mut ());
     assert_eq!(done.unwrap().documents, pages().len() as u64);
@@ -251,13 +251,13 @@ fn a_crawl_in_shards_is_compared_with_an_earlier_one() {
     for name in TABLES {
         assert!(folder.read(&format!("one/{name}")) == folder.read(&format!("d/{name}")), "{name}");
     }
-    // Fingerprinted under a key of their own they cannot be compared.
+    // Signatures made under another key cannot be compared.
     fingerprint_all(&folder, &input, "other", 0..SHARDS, &options(|_| {}));
     let error = dedup_signatures(&folder.path("other"), &folder.path("e"), &against, &mut ());
     assert!(error.unwrap_err().to_string().contains("without the earlier runs"));
 }
 
-/// 400 words, so many of them of one text and the rest of another.
+/// 400 words, `first` of them of one text and the rest of another.
 fn mixed(first: usize) -> String {
     let (one, other) = (words(400, 1), words(400, 2));
     let words: Vec<&str> = one.split(' ').take(first).chain(other.split(' ')).take(400).collect();
@@ -267,7 +267,7 @@ fn mixed(first: usize) -> String {
 #[test]
 fn a_test_set_is_compared_with_all_documents_of_a_training_set() {
     let folder = Folder::new();
-    // A chain: the second is like its neighbours, which are not like each other.
+    // A chain: the second matches both others, which do not match each other.
     let texts = [400, 378, 356].map(mixed);
     let wide = |it: &mut Options| it.policy.within = MaxDistance::new(16).unwrap();
     let other = words(200, 3);
@@ -280,7 +280,7 @@ fn a_test_set_is_compared_with_all_documents_of_a_training_set() {
         wide(it);
     });
     assert_eq!(first.unwrap().summary.near, 1);
-    // What was removed from the training set is not compared with, unless its signature is given.
+    // Documents removed from the training set are compared only if their signatures are given.
     let found = |against: &str, out: &str| {
         let against = vec![folder.path(against)];
         let set = |it: &mut Options| {
@@ -341,7 +341,7 @@ fn a_decision_needs_all_shards_made_in_one_way() {
 }
 
 #[test]
-fn documents_that_were_not_decided_about_are_refused() {
+fn documents_without_a_verdict_are_refused() {
     let folder = Folder::new();
     in_files(|file, pages| drop(folder.write(&format!("in/{file:02}.jsonl"), lines(pages))));
     let input = folder.path("in").display().to_string();

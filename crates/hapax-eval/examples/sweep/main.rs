@@ -1,11 +1,11 @@
-//! Measures alternatives to the defaults: word weights, a bound on lengths, grouping rules; and where errors are.
+//! Measures alternatives to the defaults (word weights, a bound on lengths, grouping rules) and locates errors.
 //!
 //! ```console
 //! $ cargo run --release -p hapax-eval --example sweep -- --data DIR [--json FILE]
 //! ```
 //!
-//! `DIR/SET/` is as for the suite. Of pages with one text the first counts. All pairs of fingerprints are compared,
-//! so that nothing but the question at hand decides. Truth is the exact similarity of every pair at 0.5 and above.
+//! `DIR/SET/` is as for the suite. Of pages with the same text only the first counts. Compares all pairs of
+//! fingerprints, so that only the setting in question decides. Truth is the exact similarity of every pair, from 0.5.
 
 #![allow(
     clippy::print_stdout,
@@ -25,7 +25,7 @@ use pages::{Set, Tables, Weights};
 use serde_json::{Value, json};
 
 const SETS: [&str; 4] = ["web-uci", "debdocs", "phpdoc", "cjk-lohelp"];
-/// Lengths of pages in words that are looked at on their own.
+/// Ranges of page length in words that are reported separately.
 const LENGTHS: [(u32, u32); 5] = [(0, 20), (20, 50), (50, 200), (200, 1_000), (1_000, u32::MAX)];
 
 fn main() -> Result<()> {
@@ -70,7 +70,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What words weigh decides which pairs are proposed; sketches confirm whatever the weights.
+/// Word weights decide which pairs are candidates; sketches confirm independently of the weights.
 fn weights(set: &Set, others: &[&Set]) -> Result<Value> {
     println!(
         "\n{}: weights (pairs >= 0.9 within 3, 6, 8 bits; those of 0.5 to 0.6 within 6; candidates a page)",
@@ -108,9 +108,9 @@ fn weights(set: &Set, others: &[&Set]) -> Result<Value> {
     Ok(Value::Array(rows))
 }
 
-/// A pair whose shorter page has less than this share of the longer one's words is not asked about.
+/// Skips pairs whose shorter page has less than this share of the longer one's words.
 fn lengths(set: &Set) -> Value {
-    println!("\n{}: bound on lengths (candidates left, found, right)", set.name);
+    println!("\n{}: bound on lengths (candidates left, recall, precision)", set.name);
     let mut rows = Vec::new();
     for least in [0.0, 0.5, 0.7, 0.8, 0.9] {
         let similar = |a: u32, b: u32| {
@@ -121,14 +121,14 @@ fn lengths(set: &Set) -> Value {
         let left = asked as f64 / set.candidates.len().max(1) as f64;
         let confirmed: Vec<_> =
             set.confirmed.iter().copied().filter(|&(a, b)| similar(a, b)).collect();
-        let (found, right) = set.judged(&confirmed, |_, _| true);
-        println!("  {least:.1}  {left:.3}  {found}  {right}");
-        rows.push(json!({"least": least, "candidates": left, "found": found.value(), "right": right.value()}));
+        let (recall, precision) = set.scores(&confirmed, |_, _| true);
+        println!("  {least:.1}  {left:.3}  {recall}  {precision}");
+        rows.push(json!({"least": least, "candidates": left, "recall": recall.value(), "precision": precision.value()}));
     }
     Value::Array(rows)
 }
 
-/// Where errors are: by length, and within a host or across.
+/// Errors by page length, and within one host or across hosts.
 fn kinds(set: &Set) -> Value {
     println!(
         "\n{}: kinds of pages (pairs >= 0.9 confirmed; confirmed pairs >= 0.8; without confirmation)",
@@ -136,10 +136,10 @@ fn kinds(set: &Set) -> Value {
     );
     let mut rows = Vec::new();
     let mut row = |name: String, of: &dyn Fn(u32, u32) -> bool| {
-        let (found, right) = set.judged(&set.confirmed, of);
-        let (proposed, alone) = set.judged(&set.candidates, of);
-        println!("  {name:<24} {found:<22} {right:<22} {proposed} {alone}");
-        rows.push(json!({"pages": name, "found": found.value(), "of": found.of, "right": right.value(), "confirmed": right.of, "proposed": proposed.value(), "right_unconfirmed": alone.value()}));
+        let (recall, precision) = set.scores(&set.confirmed, of);
+        let (proposed, unconfirmed) = set.scores(&set.candidates, of);
+        println!("  {name:<24} {recall:<22} {precision:<22} {proposed} {unconfirmed}");
+        rows.push(json!({"pages": name, "recall": recall.value(), "of": recall.of, "precision": precision.value(), "confirmed": precision.of, "proposed": proposed.value(), "precision_unconfirmed": unconfirmed.value()}));
     };
     for (from, to) in LENGTHS {
         let name = match to {
@@ -153,7 +153,7 @@ fn kinds(set: &Set) -> Value {
     Value::Array(rows)
 }
 
-/// The same article on other sites: can weights by host separate it from its neighbours?
+/// The same article on other sites: tests whether weights by host separate it from its neighbours.
 fn syndication(data: &std::path::Path, recipe: &Recipe) -> Result<Value> {
     println!("\nsyndication: best F1 of the fingerprint alone, by weights");
     let set = Set::read(data, "syndication", recipe)?;

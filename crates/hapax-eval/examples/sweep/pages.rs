@@ -1,7 +1,7 @@
-//! A set of pages with everything a question needs at hand: features, sketches, and the truth about pairs.
+//! A set of pages with their features, sketches, and the truth about pairs.
 //!
-//! Every pair of fingerprints is compared, so nothing is missed and nothing is fast. What the truth does not
-//! list is below 0.5; of pages too short for it, it says nothing.
+//! Compares every pair of fingerprints, so it misses nothing and is slow. Pairs that the truth does not list are
+//! below 0.5; pages that are too short for it are not scored.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,23 +15,23 @@ use hapax::similarity::{DEFAULT_MIN_SIMILARITY, DEFAULT_WITHIN};
 use hapax_corpus::{ReadOptions, Source};
 use hapax_eval::Truth;
 
-/// Counters of a table: enough for the words of a set.
+/// Log2 of the counters of a table: enough for the words of a set.
 const WIDTH: u8 = 20;
-/// Counters of one host's table.
+/// Log2 of the counters of one host's table.
 const HOST_WIDTH: u8 = 15;
-/// With fewer words a page's likeness is not in the truth.
+/// The truth contains no pages with fewer words.
 const FEWEST_WORDS: u32 = 14;
 
-/// What a word weighs.
+/// The weighting of words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Weights {
     Counts,
     Presence,
-    /// How rare it is in the set itself.
+    /// Rarity in the same set.
     OwnRarity,
-    /// How rare it is in the other sets.
+    /// Rarity in the other sets.
     OthersRarity,
-    /// How rare it is on the page's host.
+    /// Rarity on the page's host.
     HostRarity,
 }
 
@@ -50,7 +50,7 @@ impl Weights {
     }
 }
 
-/// Frequencies by which words can be weighed.
+/// Word frequencies for the weights.
 pub(crate) struct Tables {
     own: FrequencyWeights,
     others: FrequencyWeights,
@@ -86,17 +86,17 @@ struct Page {
     sketch: Sketch,
 }
 
-/// Pages of different texts.
+/// Pages with different texts.
 pub(crate) struct Set {
     pub(crate) name: String,
     pages: Vec<Page>,
     ids: BTreeMap<String, u32>,
-    /// Pairs and their exact similarity, 0.5 and above.
+    /// Pairs with exact similarity 0.5 or more, and that similarity.
     pub(crate) truth: Vec<(u32, u32, f32)>,
     known: BTreeMap<(u32, u32), f32>,
     /// Pairs within the default distance.
     pub(crate) candidates: Vec<(u32, u32)>,
-    /// Those that sketches confirm.
+    /// Candidates confirmed by sketches.
     pub(crate) confirmed: Vec<(u32, u32)>,
 }
 
@@ -112,7 +112,7 @@ impl Set {
             for document in batch.documents() {
                 let document = document?;
                 let bytes = document.body.content.as_bytes();
-                // What is no page is no page for the job either.
+                // Skips what the job would not take for a page either.
                 let Ok(signature) = by.page(bytes, &Hints::default()) else { continue };
                 let Some(comparable) = signature.comparable else { continue };
                 let first = *texts.entry(signature.content).or_insert(pages.len() as u32);
@@ -181,13 +181,13 @@ impl Set {
         a.estimate(b).jaccard
     }
 
-    /// What the truth says of a pair: below 0.5 it says nothing.
+    /// Exact similarity of a pair; 0 below 0.5.
     pub(crate) fn exact(&self, a: u32, b: u32) -> f32 {
         self.known.get(&(a.min(b), a.max(b))).copied().unwrap_or(0.0)
     }
 
-    /// Is a page's likeness in the truth?
-    pub(crate) fn is_judged(&self, page: u32) -> bool {
+    /// Whether the truth covers a page.
+    pub(crate) fn is_covered(&self, page: u32) -> bool {
         self.words(page) >= FEWEST_WORDS
     }
 
@@ -213,7 +213,7 @@ impl Set {
         self.pages.iter().map(of).collect()
     }
 
-    /// All pairs within a distance, by comparing all.
+    /// All pairs within a distance, by comparing every pair.
     pub(crate) fn near(&self, fingerprints: &[u64], within: u32) -> Vec<(u32, u32)> {
         let mut pairs = Vec::new();
         for (a, one) in fingerprints.iter().enumerate() {
@@ -226,23 +226,24 @@ impl Set {
         pairs
     }
 
-    /// Of the pairs at 0.9 and above of this kind, those among `said`; of those said of this kind, those
-    /// at 0.8 and above.
-    pub(crate) fn judged(
+    /// Recall of pairs at 0.9 or more among `predicted`, and the share of `predicted` at 0.8 or more, for
+    /// pairs of this kind.
+    pub(crate) fn scores(
         &self,
-        said: &[(u32, u32)],
+        predicted: &[(u32, u32)],
         kind: impl Fn(u32, u32) -> bool,
     ) -> (Share, Share) {
-        let sorted: std::collections::BTreeSet<(u32, u32)> = said.iter().copied().collect();
-        let (mut found, mut right) = (Share::default(), Share::default());
+        let sorted: std::collections::BTreeSet<(u32, u32)> = predicted.iter().copied().collect();
+        let (mut recall, mut precision) = (Share::default(), Share::default());
         for &(a, b, _) in self.truth.iter().filter(|it| it.2 >= 0.9 && kind(it.0, it.1)) {
-            found.add(sorted.contains(&(a.min(b), a.max(b))));
+            recall.add(sorted.contains(&(a.min(b), a.max(b))));
         }
-        let judged = |&&(a, b): &&(u32, u32)| self.is_judged(a) && self.is_judged(b) && kind(a, b);
-        for &(a, b) in said.iter().filter(judged) {
-            right.add(self.exact(a, b) >= 0.8);
+        let covered =
+            |&&(a, b): &&(u32, u32)| self.is_covered(a) && self.is_covered(b) && kind(a, b);
+        for &(a, b) in predicted.iter().filter(covered) {
+            precision.add(self.exact(a, b) >= 0.8);
         }
-        (found, right)
+        (recall, precision)
     }
 }
 
@@ -272,7 +273,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// Labelled pairs of a set: is it the same page?
+/// Labelled pairs of a set, each with whether it is the same page.
 pub(crate) fn labels(data: &Path, name: &str, set: &Set) -> Result<Vec<(u32, u32, bool)>> {
     let truth = Truth::read(&data.join(name).join("pairs.tsv.zst"), None)?;
     let Truth::Pairs(pairs) = truth else {

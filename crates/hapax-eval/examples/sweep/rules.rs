@@ -1,9 +1,9 @@
-//! Ways to make groups of confirmed pairs, and who goes.
+//! Ways to form groups from confirmed pairs and to choose removed pages.
 //!
-//! *Closure*: whatever a chain connects is a group and its first page stays. *Star*: the page with the most
-//! partners takes all of them, then the next. *Community*: pages take the name most of their partners have,
-//! again and again. *Verified*: whatever a chain connects is a group, and a page goes only for the sake of
-//! one that stays and that it was confirmed with.
+//! *Closure*: a group is a connected component, and its first page is kept. *Star*: the page with the most partners
+//! takes all of them, then the next. *Community*: pages repeatedly adopt the most frequent name among their partners.
+//! *Verified*: a group is a connected component, and a page is removed only for a kept page that it was confirmed
+//! with.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,14 @@ use serde_json::{Value, json};
 
 use crate::pages::{Set, Share};
 
-/// For each page the representative of its group, and the page it is removed for.
+/// The representative of each page's group, and the page it is removed for.
 struct Groups {
     representative: Vec<u32>,
-    goes_for: Vec<Option<u32>>,
+    removed_for: Vec<Option<u32>>,
 }
 
 pub(crate) fn table(set: &Set) -> Value {
-    println!(
-        "\n{}: rules (found in one group, resolved, right, beyond 0.8, largest, gone)",
-        set.name
-    );
+    println!("\n{}: rules (recall, resolved, precision, beyond 0.8, largest, removed)", set.name);
     let partners = partners(set);
     let mut rows = Vec::new();
     let rules: [(&str, Groups); 4] = [
@@ -31,17 +28,17 @@ pub(crate) fn table(set: &Set) -> Value {
         ("verified", verified(&partners)),
     ];
     for (name, groups) in rules {
-        let (mut found, mut resolved, mut right, mut beyond) =
+        let (mut recall, mut resolved, mut precision, mut beyond) =
             (Share::default(), Share::default(), Share::default(), Share::default());
         for &(a, b, _) in set.truth.iter().filter(|it| it.2 >= 0.9) {
             let (a, b) = (a as usize, b as usize);
-            found.add(groups.representative[a] == groups.representative[b]);
-            resolved.add(groups.goes_for[a].is_some() || groups.goes_for[b].is_some());
+            recall.add(groups.representative[a] == groups.representative[b]);
+            resolved.add(groups.removed_for[a].is_some() || groups.removed_for[b].is_some());
         }
-        for (page, winner) in groups.goes_for.iter().enumerate() {
+        for (page, winner) in groups.removed_for.iter().enumerate() {
             let Some(winner) = *winner else { continue };
-            if set.is_judged(page as u32) && set.is_judged(winner) {
-                right.add(set.exact(page as u32, winner) >= 0.8);
+            if set.is_covered(page as u32) && set.is_covered(winner) {
+                precision.add(set.exact(page as u32, winner) >= 0.8);
             }
         }
         let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -50,20 +47,20 @@ pub(crate) fn table(set: &Set) -> Value {
         }
         let largest = members.values().map(Vec::len).max().unwrap_or(0);
         for group in members.values().filter(|it| it.len() > 1) {
-            // Of a very large group the first pages stand for all.
+            // The first pages of a very large group are its sample.
             for (at, &a) in group.iter().take(300).enumerate() {
                 for &b in group.iter().take(300).skip(at + 1) {
-                    if set.is_judged(a) && set.is_judged(b) {
+                    if set.is_covered(a) && set.is_covered(b) {
                         beyond.add(set.exact(a, b) < 0.8);
                     }
                 }
             }
         }
-        let gone = groups.goes_for.iter().flatten().count();
+        let removed = groups.removed_for.iter().flatten().count();
         println!(
-            "  {name:<10} {found:<20} {resolved:<20} {right:<20} {beyond:<20} {largest} {gone}"
+            "  {name:<10} {recall:<20} {resolved:<20} {precision:<20} {beyond:<20} {largest} {removed}"
         );
-        rows.push(json!({"rule": name, "found": found.value(), "resolved": resolved.value(), "right": right.value(), "member_pairs_below_0.8": beyond.value(), "largest": largest, "gone": gone}));
+        rows.push(json!({"rule": name, "recall": recall.value(), "resolved": resolved.value(), "precision": precision.value(), "member_pairs_below_0.8": beyond.value(), "largest": largest, "removed": removed}));
     }
     Value::Array(rows)
 }
@@ -92,14 +89,14 @@ fn closure(partners: &[Vec<u32>]) -> Groups {
     represented_by(representative)
 }
 
-/// Everyone but the representative is removed.
+/// Removes every page but its representative.
 fn represented_by(representative: Vec<u32>) -> Groups {
-    let goes_for = representative
+    let removed_for = representative
         .iter()
         .enumerate()
         .map(|(page, &it)| (it != page as u32).then_some(it))
         .collect();
-    Groups { representative, goes_for }
+    Groups { representative, removed_for }
 }
 
 fn star(partners: &[Vec<u32>]) -> Groups {
@@ -145,7 +142,7 @@ fn community(partners: &[Vec<u32>]) -> Groups {
             break;
         }
     }
-    // A name is that of some page; the first page that has it represents the group.
+    // A name is the position of some page; the first page with it represents the group.
     let mut first: BTreeMap<u32, u32> = BTreeMap::new();
     for (page, name) in name.iter().enumerate() {
         first.entry(*name).or_insert(page as u32);
@@ -153,13 +150,13 @@ fn community(partners: &[Vec<u32>]) -> Groups {
     represented_by(name.iter().map(|name| first[name]).collect())
 }
 
-/// In the order of pages: the first stays; a page goes for the first that stays and is its partner.
+/// In page order: the first page is kept; each other page is removed for its first kept partner.
 fn verified(partners: &[Vec<u32>]) -> Groups {
     let representative = closure(partners).representative;
-    let mut goes_for: Vec<Option<u32>> = vec![None; partners.len()];
+    let mut removed_for: Vec<Option<u32>> = vec![None; partners.len()];
     for page in 0..partners.len() {
         let earlier = partners[page].iter().copied().filter(|&it| (it as usize) < page);
-        goes_for[page] = earlier.filter(|&it| goes_for[it as usize].is_none()).min();
+        removed_for[page] = earlier.filter(|&it| removed_for[it as usize].is_none()).min();
     }
-    Groups { representative, goes_for }
+    Groups { representative, removed_for }
 }

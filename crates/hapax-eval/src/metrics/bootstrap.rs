@@ -1,8 +1,8 @@
-//! Confidence intervals of scores by the bootstrap.
+//! Bootstrap confidence intervals of scores.
 //!
-//! Pairs are not independent: one page with 278 copies makes 38,503. So *blocks* are resampled whole, sets of
-//! documents connected by truth or prediction. The interval is the 2.5th to 97.5th percentile of [`ROUNDS`] draws.
-//! A score of exactly 1 over n blocks has no spread; its lower end is `1 - 3 / n`, the rule of three, and likewise
+//! Pairs are not independent: one page with 278 copies makes 38,503. So whole *blocks* are resampled, which are sets
+//! of documents connected by truth or prediction. The interval is the 2.5th to 97.5th percentile of [`ROUNDS`] draws.
+//! A score of exactly 1 over n blocks has no spread; its lower end is `1 - 3 / n` (the rule of three), and likewise
 //! for 0. The same data give the same interval.
 //!
 //! Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 13.
@@ -11,10 +11,10 @@ use super::Score;
 
 pub const ROUNDS: usize = 500;
 
-/// What a block adds to the sums that a score is made of.
+/// A block's contribution to the sums that a score is computed from.
 pub type Sums = [f64; 4];
 
-/// A score of sums over blocks, with its interval; `of` says how many things it is about.
+/// A score computed from sums over blocks, with its interval; `of` is the number of scored items.
 pub fn score(blocks: &[Sums], of: u64, statistic: impl Fn(&Sums) -> f64) -> Score {
     let total = |picked: &mut dyn Iterator<Item = &Sums>| {
         picked.fold([0.0; 4], |mut sum, block| {
@@ -54,12 +54,12 @@ pub fn score(blocks: &[Sums], of: u64, statistic: impl Fn(&Sums) -> f64) -> Scor
     Score { value, low, high, of }
 }
 
-/// The first sum as a share of the second.
+/// The first sum divided by the second.
 pub fn share(blocks: &[Sums], of: u64) -> Score {
     score(blocks, of, |sums| sums[0] / sums[1])
 }
 
-/// Splitmix64.
+/// The SplitMix64 generator.
 struct Draws(u64);
 
 impl Draws {
@@ -86,12 +86,12 @@ mod tests {
             assert!((it.value - 0.9).abs() < 1e-9 && it.low < 0.9 && it.high > 0.9, "{it:?}");
         }
         assert!(many.high - many.low < (few.high - few.low) / 5.0, "{few:?} {many:?}");
-        // Of 5000 draws at 0.9 the standard error is 0.0042.
+        // With 5000 draws at 0.9 the standard error is 0.0042.
         assert!((many.low - (0.9 - 1.96 * 0.00424)).abs() < 0.003, "{many:?}");
     }
 
     #[test]
-    fn all_right_is_not_certain() {
+    fn a_perfect_score_has_an_interval_too() {
         let perfect = share(&[[1.0, 1.0, 0.0, 0.0]; 100], 100);
         assert_eq!((perfect.value, perfect.low, perfect.high), (1.0, 0.97, 1.0));
         assert_eq!(share(&[], 0).of, 0);

@@ -1,4 +1,4 @@
-//! Right and wrong about pairs: precision, recall and F1.
+//! Pairwise precision, recall and F1.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,20 @@ use serde::Serialize;
 use super::Score;
 use super::bootstrap::{self, Sums};
 
-/// Counts of correct and wrong answers about pairs.
+/// Confusion matrix of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Duplicates, and said to be.
+    /// True positives.
     pub hits: u64,
-    /// Said to be duplicates, and are not.
+    /// False positives.
     pub false_alarms: u64,
-    /// Duplicates that were not found.
+    /// False negatives.
     pub misses: u64,
-    /// Neither said to be nor are.
+    /// True negatives.
     pub passed: u64,
 }
 
 impl Counts {
-    /// Counts a pair in.
     pub fn add(&mut self, duplicate: bool, predicted: bool) {
         *match (duplicate, predicted) {
             (true, true) => &mut self.hits,
@@ -31,23 +30,23 @@ impl Counts {
         } += 1;
     }
 
-    /// Are there pairs that are not duplicates? Without them nothing can be wrongly said.
+    /// Whether any pair is not a duplicate; without one no prediction can be wrong.
     pub fn has_negatives(&self) -> bool {
         self.false_alarms + self.passed > 0
     }
 
-    /// Of those said to be duplicates, how many are; 1 when nothing was said. `None` without
+    /// Share of predicted duplicates that are duplicates; 1 without predictions, `None` without
     /// [negatives](Self::has_negatives).
     pub fn precision(&self) -> Option<f64> {
         self.has_negatives().then(|| ratio(self.hits, self.hits + self.false_alarms))
     }
 
-    /// Of the duplicates, how many were found; 1 when there are none.
+    /// Share of the duplicates that were predicted; 1 if there are none.
     pub fn recall(&self) -> f64 {
         ratio(self.hits, self.hits + self.misses)
     }
 
-    /// The harmonic mean of the two, `None` as for precision.
+    /// Harmonic mean of precision and recall; `None` without [negatives](Self::has_negatives).
     pub fn f1(&self) -> Option<f64> {
         let whole = 2 * self.hits + self.false_alarms + self.misses;
         self.has_negatives().then(|| ratio(2 * self.hits, whole))
@@ -68,16 +67,16 @@ pub struct PairScores {
     pub recall: Score,
     /// See [`Counts::f1`].
     pub f1: Option<Score>,
-    /// Why precision and F1 are not known, where they are not.
+    /// Why precision and F1 are `None`; `None` if they are known.
     pub not_known: Option<&'static str>,
 }
 
-/// Why precision and F1 are not known, and what would make them known.
+/// Why precision and F1 are unknown, and how to make them known.
 pub const NO_NEGATIVES: &str = "the truth names no pairs that are not duplicates, so nothing removed can be counted as wrong; \
     add such pairs to it (id1, id2, nondup)";
 
 impl PairScores {
-    /// Of pairs as (block, are duplicates, are said to be).
+    /// From triples (block, is a duplicate, is predicted to be one).
     pub fn of(pairs: impl IntoIterator<Item = (u32, bool, bool)>) -> Self {
         let mut counts = Counts::default();
         let mut blocks: BTreeMap<u32, Counts> = BTreeMap::new();
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_are_what_their_names_say() {
+    fn scores_agree_with_their_definitions() {
         let pairs = [
             (0, true, true),
             (1, true, true),
@@ -130,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_is_never_wrong() {
+    fn precision_without_predictions_is_one() {
         let silent = Counts { misses: 3, passed: 1, ..Counts::default() };
         assert_eq!((silent.precision(), silent.recall(), silent.f1()), (Some(1.0), 0.0, Some(0.0)));
     }
 
     #[test]
-    fn without_negatives_nothing_is_said_about_what_was_wrong() {
+    fn without_negatives_precision_is_unknown() {
         let scores = PairScores::of([(0, true, true), (1, true, false)]);
         assert_eq!((scores.precision, scores.f1), (None, None));
         assert_eq!((scores.recall.value, scores.not_known), (0.5, Some(NO_NEGATIVES)));

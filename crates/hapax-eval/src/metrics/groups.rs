@@ -1,11 +1,10 @@
-//! Right and wrong about groups: adjusted Rand index, B-cubed, and sets that are exactly right.
+//! Scores of clusterings: adjusted Rand index, B-cubed, and exactly correct sets.
 //!
-//! Partitions give every document its group, known by any number that its members share. All scores are
-//! computed from the sizes of groups and of what two groups have in common, never from pairs: time is
-//! linear in documents, sorting aside.
+//! A partition maps every document to the number of its group. All scores are computed from the sizes of groups and
+//! of their intersections, never from pairs; time is O(n log n) in the number of documents.
 //!
-//! Source: Hubert and Arabie, "Comparing partitions", 1985; Amigó, Gonzalo, Artiles and Verdejo, "A
-//! comparison of extrinsic clustering evaluation metrics", 2009.
+//! Source: Hubert and Arabie, "Comparing partitions", 1985; Amigó, Gonzalo, Artiles and Verdejo, "A comparison of
+//! extrinsic clustering evaluation metrics", 2009.
 
 use std::collections::BTreeMap;
 
@@ -17,28 +16,27 @@ use super::bootstrap::{self, Sums};
 /// Scores of a partition against the true one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct GroupScores {
-    /// Adjusted Rand index: 1 for the same partition, about 0 for a random one.
+    /// 1 for equal partitions, about 0 for a random one.
     pub adjusted_rand: Score,
-    /// Of a document's predicted group, the share that belongs there, on average.
+    /// Mean over documents of the share of the predicted group that belongs to the true group.
     pub b_cubed_precision: Score,
-    /// Of a document's true group, the share that was found, on average.
+    /// Mean over documents of the share of the true group that is in the predicted group.
     pub b_cubed_recall: Score,
-    /// The harmonic mean of the two.
     pub b_cubed_f1: f64,
-    /// Documents whose predicted set of duplicates is the true one.
+    /// Share of documents whose predicted set of duplicates is the true set.
     pub exact_sets: Score,
     /// The same among documents that have duplicates.
     pub exact_sets_of_duplicates: Score,
 }
 
 impl GroupScores {
-    /// Compares partitions; `blocks` says which documents are drawn together, `judged` which
-    /// documents have a say in exact sets.
+    /// Compares partitions. `blocks` gives the resampling block of each document, `scored` selects
+    /// the documents that count for exact sets.
     pub fn of(
         truth: &[u32],
         predicted: &[u32],
         blocks: &[u32],
-        judged: impl Fn(u32) -> bool,
+        scored: impl Fn(u32) -> bool,
     ) -> Self {
         let true_sizes = sizes(truth);
         let predicted_sizes = sizes(predicted);
@@ -47,7 +45,7 @@ impl GroupScores {
             *common.entry(pair).or_default() += 1;
         }
         let n = truth.len() as u64;
-        // By block: pairs together in both, in prediction, in truth; then documents.
+        // By block: pairs together in both, in the prediction, in the truth; then documents.
         let mut rand: BTreeMap<u32, Sums> = BTreeMap::new();
         let mut precision: BTreeMap<u32, Sums> = BTreeMap::new();
         let mut recall: BTreeMap<u32, Sums> = BTreeMap::new();
@@ -61,12 +59,12 @@ impl GroupScores {
                 let sums = to.entry(block).or_default();
                 sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
             };
-            // Half of every document's partners: each pair is counted twice.
+            // Half of every document's partners, because each pair is counted twice.
             let half = |size: u64| (size - 1) as f64 / 2.0;
             add(&mut rand, [half(both), half(p), half(t), 1.0]);
             add(&mut precision, [both as f64 / p as f64, 1.0, 0.0, 0.0]);
             add(&mut recall, [both as f64 / t as f64, 1.0, 0.0, 0.0]);
-            if judged(page as u32) {
+            if scored(page as u32) {
                 let right = f64::from(u8::from(both == t && both == p));
                 asked += 1;
                 add(&mut exact, [right, 1.0, 0.0, 0.0]);
@@ -99,7 +97,8 @@ fn sizes(partition: &[u32]) -> BTreeMap<u32, u64> {
     sizes
 }
 
-/// From the numbers of pairs together in both, in one, in the other, and of documents.
+/// From the numbers of pairs together in both, in the prediction and in the truth, and of
+/// documents.
 fn adjusted_rand(&[both, predicted, truth, documents]: &Sums) -> f64 {
     let all = documents * (documents - 1.0) / 2.0;
     let expected = predicted * truth / all;
@@ -119,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_worked_example() {
-        // Three documents of one group and two of another; one of the first was put with the second.
+        // Three documents of one group and two of another; one of the first is predicted in the
+        // second.
         let it = of(&[0, 0, 0, 1, 1], &[5, 5, 7, 7, 7]);
         // Pairs together: in both (0,1), (3,4); predicted 4; true 4; of 10.
         assert!((it.adjusted_rand.value - (2.0 - 1.6) / (4.0 - 1.6)).abs() < 1e-12, "{it:?}");
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(it.exact_sets.value, 0.0);
     }
 
-    /// Over all pairs, slowly.
+    /// The adjusted Rand index counted over all pairs.
     fn slow_rand(truth: &[u32], predicted: &[u32]) -> f64 {
         let mut sums = [0.0; 4];
         for i in 0..truth.len() {
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sizes_give_the_same_as_pairs(
+        fn scores_from_sizes_equal_scores_from_pairs(
             two in (2usize..30).prop_flat_map(|n| {
                 (proptest::collection::vec(0u32..6, n), proptest::collection::vec(0u32..6, n))
             })

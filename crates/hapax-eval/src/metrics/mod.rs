@@ -1,4 +1,4 @@
-//! Numbers that say how right a prediction is, and how sure one can be of them.
+//! Scores of a prediction and their confidence intervals.
 //!
 //! [`counts`] is about pairs, [`groups`] about partitions, [`bootstrap`] about intervals.
 
@@ -8,14 +8,13 @@ pub mod groups;
 
 use serde::Serialize;
 
-/// A measured share, with the interval that holds it 95 times in 100.
+/// A measured score with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
     pub value: f64,
-    /// The lower end of the interval.
     pub low: f64,
     pub high: f64,
-    /// How many things it is a share of.
+    /// Number of scored items.
     pub of: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Draws the curves and bars of an evaluation as SVG.
 //!
-//! Precision by recall for each distance, distances of pairs, what was found by exact similarity, and Sood's figure.
+//! Precision by recall for each distance, distances of pairs, share found by exact similarity, and Sood's figure.
 
 use hapax_report::escape;
 use hapax_report::frame::{Frame, TOP, ticks};
@@ -9,7 +9,7 @@ use super::grouped;
 use crate::report::{Report, Run};
 
 pub(super) fn write(out: &mut String, report: &Report) {
-    // One for each recipe: bounds do not change the curves.
+    // One per recipe, because bounds do not change the curves.
     let mut seen: Vec<&str> = Vec::new();
     for run in &report.runs {
         if run.curves.is_empty() && run.distances.is_none() || seen.contains(&run.name.as_str()) {
@@ -30,7 +30,8 @@ pub(super) fn write(out: &mut String, report: &Report) {
 }
 
 fn precision_recall(out: &mut String, run: &Run) {
-    // The interesting part is a corner; the axes begin where the curves within 6 bits do.
+    // The interesting part is the upper right corner, so the axes begin where the curves within 6
+    // bits do.
     let chosen = run.curves.iter().filter(|curve| curve.within <= 10);
     let least = chosen
         .flat_map(|curve| &curve.points)
@@ -77,7 +78,7 @@ fn distances(out: &mut String, run: &Run) {
     let total = |of: &[u64]| of.iter().sum::<u64>().max(1) as f64;
     let (duplicates, others) = (total(&found.duplicates), total(&found.others));
     let share = |of: &[u64], all: f64, i: usize| of[i] as f64 / all;
-    // Identical pages would flatten all the rest.
+    // Distance 0 is left out, because identical pages would flatten everything else.
     let most = (1..65)
         .flat_map(|i| [share(&found.duplicates, duplicates, i), share(&found.others, others, i)])
         .fold(0.02, f64::max);

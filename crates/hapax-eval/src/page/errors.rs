@@ -1,7 +1,6 @@
-//! The worst errors of an evaluation, two texts side by side, so that one can see why.
+//! The worst errors of an evaluation, with the two texts side by side.
 //!
-//! Reads the documents again, only those that are shown, and cuts long texts.
-//! Does not choose which errors are worst: the report does.
+//! Reads the shown documents again and shortens long texts. Does not choose the worst errors; the report does.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +13,19 @@ use hapax_report::{counted, escape, row};
 use crate::error::Error;
 use crate::report::{Report, WrongPair};
 
-/// Texts of documents that are shown.
+/// Texts of the shown documents, by position in the corpus.
 #[derive(Debug, Default)]
 pub struct Texts(BTreeMap<u32, String>);
 
-/// Bytes of a text that are laid out.
+/// Maximum length of a text in bytes.
 const LONGEST: usize = 40_000;
-/// Rows of a pair that are shown.
+/// Maximum number of rows per pair.
 const MOST_ROWS: usize = 30;
-/// A longer differing passage is cut.
+/// Maximum length of a differing passage in bytes.
 const LONGEST_ROW: usize = 1_200;
 
 impl Texts {
-    /// Reads the documents of the first answer's worst errors, extracted by its recipe.
+    /// Reads the documents of the first run's worst errors, extracted by its recipe.
     pub fn of(
         report: &Report,
         inputs: &[String],
@@ -134,7 +133,7 @@ fn write_pair(
     out.push_str("</details>\n");
 }
 
-/// Without the tail of very long differing passages.
+/// A row with very long differing passages cut.
 fn shortened(row: &Row, left: &str, right: &str) -> Row {
     let cut = |pieces: &[hapax::fingerprint::side_by_side::Piece], text: &str| {
         let start = pieces.first().map_or(0, |piece| piece.place.start);

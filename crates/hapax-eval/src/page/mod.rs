@@ -1,7 +1,7 @@
-//! The report as one page that fetches nothing: scores, curves, distances, and errors side by side.
+//! The report as one self-contained HTML page: scores, curves, distances, and errors side by side.
 //!
-//! Texts of documents are on it only if the caller collected them; whoever may not print pages
-//! leaves that out, and the page names the documents only. Everything from documents is escaped.
+//! Contains texts of documents only if the caller collected them; otherwise it only names them, for corpora that may
+//! not be printed. Escapes everything that comes from documents.
 
 mod charts;
 mod errors;
@@ -14,14 +14,14 @@ use hapax_report::{CHART_STYLE, counted, document, escape, grouped};
 
 use crate::report::Report;
 
-/// The layout; colours and charts have their own.
+/// The layout; colours and charts have their own style sheets.
 const STYLE: &str = include_str!("page.css");
-/// Opens folded passages.
+/// Opens folded passages on click.
 const SCRIPT: &str = "document.documentElement.classList.add('scripted');\
 document.addEventListener('click',e=>{const b=e.target.closest('button.fold');\
 if(b)b.closest('.row').classList.add('open')});";
 
-/// The page. `by` is the recipe whose words errors are explained in.
+/// Returns the HTML page; `by` is the recipe in whose words errors are explained.
 pub fn page(report: &Report, texts: &Texts, by: &Fingerprinter) -> String {
     let body = format!("<main>\n{}</main>", body(report, texts, by));
     document("How right are the answers?", &[CHART_STYLE, STYLE], &body, SCRIPT)

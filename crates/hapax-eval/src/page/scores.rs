@@ -1,4 +1,4 @@
-//! Tables of scores: one row for each answer, then what became of each label.
+//! Tables of scores: one row per run, then the outcome of each label.
 
 use hapax_report::{escape, grouped};
 
@@ -42,7 +42,7 @@ pub(super) fn write(out: &mut String, report: &Report) {
 
 type Column = (&'static str, fn(&Run) -> Option<Score>);
 
-/// Those that any answer has.
+/// The columns that every run has.
 fn columns(report: &Report) -> impl Iterator<Item = Column> {
     let all: [Column; 10] = [
         ("precision", |run| run.pairs.and_then(|it| it.precision)),

@@ -1,8 +1,8 @@
 //! Reads the CORE deduplication dataset of 2020: 100,000 scholarly documents with their duplicates.
 //!
-//! One JSON object a line. `core_id` names the document, `labelled_duplicates` lists its duplicates (empty or
-//! absent for none), `processed_title` and `processed_abstract` are its text, or `original_title` and
-//! `original_abstract`. A document is correct when the predicted set of duplicates is the labelled one.
+//! One JSON object per line. `core_id` names the document, `labelled_duplicates` lists its duplicates (empty or
+//! absent for none), its text is `processed_title` and `processed_abstract`, or else `original_title` and
+//! `original_abstract`. A document is correct if the predicted set of duplicates is the labelled one.
 //!
 //! Source: Gyawali, Anastasiou and Knoth, "Deduplication of Scholarly Documents using Locality Sensitive Hashing
 //! and Word Embeddings", LREC 2020; layout as in the published file `core_2020-05-10_deduplication`.
@@ -19,17 +19,17 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// The file cannot be read, or a line is no such object.
+/// The file cannot be read, or a line is not such an object.
 pub fn truth(path: &Path) -> Result<Truth, Error> {
     let records = records(path)?;
     Ok(Truth::Lists(records.into_iter().map(|it| (it.id, it.duplicates)).collect()))
 }
 
-/// Writes the documents as JSONL with `id` and `text`, so that they are read like any others.
+/// Writes the documents as JSONL with `id` and `text`, to be read like any other input.
 ///
 /// # Errors
 ///
-/// The file cannot be read or written, or a line is no such object.
+/// The file cannot be read or written, or a line is not such an object.
 pub fn documents(path: &Path, out: &Path) -> Result<(), Error> {
     let failed = |source| Error::Io { what: "write", path: out.display().to_string(), source };
     let mut to = std::io::BufWriter::new(std::fs::File::create(out).map_err(failed)?);
@@ -73,7 +73,7 @@ fn records(path: &Path) -> Result<Vec<Record>, Error> {
     lines.iter().enumerate().map(read).collect()
 }
 
-/// Ids are written as strings and as numbers.
+/// Ids occur as strings and as numbers.
 fn id_of(value: &Value) -> Option<String> {
     match value {
         Value::String(id) => Some(id.clone()),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_id_is_named() {
+    fn an_error_names_the_line_without_an_id() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("core.jsonl");
         std::fs::write(&path, format!("{SAMPLE}{{\"doi\":1}}\n")).unwrap();

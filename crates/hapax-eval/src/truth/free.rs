@@ -1,8 +1,8 @@
-//! Labels that a crawl brings with it: `canonical`, a crawled page that another page names as its canonical
-//! address, and `url_alias`, addresses that differ in scheme, `www.`, fragment, trailing slash or index file only.
+//! Labels that a crawl contains: `canonical`, a crawled page that another page names as its canonical address, and
+//! `url_alias`, addresses that differ only in scheme, `www.`, fragment, trailing slash or index file.
 //!
 //! They can be wrong: a canonical link may be a mistake, and a page may change between two fetches. Redirects and
-//! revisits are not labels: the job follows them, so they would always be right.
+//! revisits are not labels, because the job follows them and would always be right.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use hapax_dedup::Pages;
 
 use super::LabelledPair;
 
-/// The labels of a corpus that has been read.
+/// The labels of a corpus that was read.
 pub fn labels(pages: &Pages) -> Vec<LabelledPair> {
     let mut by_address: BTreeMap<String, u32> = BTreeMap::new();
     let mut found = Vec::new();
@@ -28,7 +28,7 @@ pub fn labels(pages: &Pages) -> Vec<LabelledPair> {
         match by_address.entry(plain(url)) {
             std::collections::btree_map::Entry::Occupied(first) => {
                 let first = *first.get();
-                // The same address twice is two fetches, not two names.
+                // The same address twice means two fetches, not two addresses of a page.
                 if pages.url(first) != url {
                     found.push(pair(first, page, "url_alias"));
                 }
@@ -47,7 +47,7 @@ pub fn labels(pages: &Pages) -> Vec<LabelledPair> {
     found
 }
 
-/// An address without what usually does not matter.
+/// An address without its usually insignificant parts.
 fn plain(url: &str) -> String {
     let url = url.split_once('#').map_or(url, |(before, _)| before);
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_one_page_are_one() {
+    fn aliases_have_the_same_plain_address() {
         for url in [
             "http://www.example.org/a/",
             "https://Example.org/a",

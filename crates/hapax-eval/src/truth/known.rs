@@ -1,7 +1,7 @@
-//! Truth about the documents of one corpus: positions instead of ids.
+//! Truth with positions in one corpus instead of ids.
 //!
-//! Every kind of truth becomes pairs that are known to be duplicates or not, and where it says enough, a
-//! partition of all documents. Ids that are no document's are counted and passed.
+//! Every kind of truth becomes pairs that are known to be duplicates or not and, if it says enough, a partition of
+//! all documents. Skips and counts ids that are not in the corpus.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use hapax_dedup::Pages;
 use super::Truth;
 use crate::connect::Sets;
 
-/// Labels that say "the same", unless the caller names others.
+/// Labels that mean duplicates, unless the caller names others.
 pub const POSITIVE: [&str; 13] = [
     "same_page",
     "same_url_fragment",
@@ -26,7 +26,7 @@ pub const POSITIVE: [&str; 13] = [
     "same",
     "1",
 ];
-/// Labels that say "not the same", unless the caller names others.
+/// Labels that mean different pages, unless the caller names others.
 pub const NEGATIVE: [&str; 10] = [
     "diff_page",
     "other_article_same_site",
@@ -40,12 +40,12 @@ pub const NEGATIVE: [&str; 10] = [
     "0",
 ];
 
-/// What a label means.
+/// The meaning of labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meaning {
     /// Labels of duplicates.
     pub positive: Vec<String>,
-    /// Labels of others. A label in neither is reported and not counted.
+    /// Labels of different pages. A label in neither list is reported and not counted.
     pub negative: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Default for Meaning {
 }
 
 impl Meaning {
-    /// Labels that a caller named, not those that are known by default, and that are none of these.
+    /// Labels that the caller named and that are not among `labels`.
     pub(crate) fn unmatched(&self, labels: &[String]) -> Vec<String> {
         let named = self.positive.iter().chain(&self.negative);
         let default =
@@ -73,46 +73,47 @@ impl Meaning {
     }
 }
 
-/// A pair of which something is known.
+/// A pair with a label.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KnownPair {
-    /// Position of one document.
+    /// Position of the first document.
     pub a: u32,
-    /// Position of the other.
+    /// Position of the second document.
     pub b: u32,
-    /// Its label, as a position in [`Known::labels`].
+    /// Position in [`Known::labels`].
     pub label: u16,
-    /// Are they duplicates? `None` where the label does not say.
+    /// Whether they are duplicates; `None` if the label has neither meaning.
     pub duplicate: Option<bool>,
-    /// Exact similarity, where it is given.
+    /// `None` if not given.
     pub jaccard: Option<f32>,
 }
 
-/// What is known about the documents of a corpus.
+/// Truth about the documents of a corpus.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     pub pairs: Vec<KnownPair>,
-    /// Names of labels.
     pub labels: Vec<String>,
-    /// The group of every document, known by its first member, where truth says that much.
+    /// The group of every document, given as the position of its first member; `None` if the truth
+    /// does not say.
     pub partition: Option<Vec<u32>>,
-    /// Documents whose whole set of duplicates is known.
+    /// Positions of documents whose duplicates are all known, ascending.
     pub complete: Vec<u32>,
-    /// Entries that name no document.
+    /// Entries with an id that is not in the corpus.
     pub missing: u64,
-    /// Pairs come with exact similarities.
+    /// Whether pairs have exact similarities.
     pub graded: bool,
 }
 
-/// Between duplicates and others, graded pairs are neither.
+/// Width of the similarity range below `alike` in which graded pairs count neither as duplicates
+/// nor as different.
 pub const GREY: f64 = 0.1;
 
-/// At most so many pairs of one group are listed; larger groups are sampled evenly.
+/// Maximum number of pairs listed per group; larger groups are sampled evenly.
 const PAIRS_OF_GROUP: usize = 2_000;
 
 impl Known {
-    /// Finds the documents that truth speaks of. Graded pairs from `alike` up are duplicates, those more
-    /// than [`GREY`] below are not, and nothing is said of those between.
+    /// Looks up the documents of the truth. Graded pairs are duplicates from `alike` up and
+    /// different from [`GREY`] below it down; pairs in between do not count.
     pub fn of(truth: &Truth, pages: &Pages, meaning: &Meaning, alike: f64) -> Self {
         let mut finder = Finder::new(pages);
         let mut known = Self::default();
@@ -210,7 +211,7 @@ impl Known {
     }
 }
 
-/// The groups of a partition that have two members or more, members ascending.
+/// The groups of a partition with at least two members; members ascend.
 pub(crate) fn members(partition: &[u32]) -> Vec<Vec<u32>> {
     let mut order: Vec<u32> = (0..partition.len() as u32).collect();
     order.sort_by_key(|&page| partition[page as usize]);
@@ -218,7 +219,7 @@ pub(crate) fn members(partition: &[u32]) -> Vec<Vec<u32>> {
     groups.filter(|it| it.len() > 1).map(<[u32]>::to_vec).collect()
 }
 
-/// All pairs of a group, or about `most` of them, evenly.
+/// All pairs of a group, or about `most` of them, sampled evenly.
 pub(crate) fn some_pairs(group: &[u32], most: usize) -> impl Iterator<Item = (u32, u32)> {
     let all = group.len() * (group.len() - 1) / 2;
     let step = all.div_ceil(most).max(1);
@@ -226,7 +227,7 @@ pub(crate) fn some_pairs(group: &[u32], most: usize) -> impl Iterator<Item = (u3
     pairs.flat_map(|(i, &a)| group[i + 1..].iter().map(move |&b| (a, b))).step_by(step)
 }
 
-/// How many bytes of all names are the same folder.
+/// The length in bytes of the folder that all names share.
 fn common_folder<'n>(mut names: impl Iterator<Item = &'n str>) -> usize {
     let Some(first) = names.next() else { return 0 };
     let mut same = first.len();
@@ -237,7 +238,7 @@ fn common_folder<'n>(mut names: impl Iterator<Item = &'n str>) -> usize {
     first[..first.floor_char_boundary(same)].rfind('/').map_or(0, |slash| slash + 1)
 }
 
-/// Documents by their ids, and by their paths below the folder that holds all of them.
+/// Finds documents by id, or by path below the folder that contains all of them.
 struct Finder<'p> {
     by_id: BTreeMap<&'p str, u32>,
     missing: u64,
@@ -245,7 +246,7 @@ struct Finder<'p> {
 
 impl<'p> Finder<'p> {
     fn new(pages: &'p Pages) -> Self {
-        // The first of several with one name.
+        // Of several documents with one name, the first counts.
         let all = || (0..pages.len() as u32).rev();
         let folder = common_folder(all().map(|page| pages.id(page)));
         let below = |page| pages.id(page).get(folder..).unwrap_or_default();
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_known_below_their_common_folder() {
+    fn documents_are_found_by_path_below_their_common_folder() {
         assert_eq!(common_folder(["/a/b/x.html", "/a/b/c/y.html"].into_iter()), 5);
         assert_eq!(common_folder(["one", "other"].into_iter()), 0);
         assert_eq!(common_folder(["a/only.html"].into_iter()), 2);

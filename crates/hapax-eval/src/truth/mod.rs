@@ -1,8 +1,8 @@
 //! Reads ground truth: labelled pairs, graded pairs, groups, or lists of duplicates.
 //!
-//! Tables are lines of tab-separated fields with a header, packed or not. [`core2020`] and [`news_copy`] read two
-//! public benchmarks, [`free`] finds labels that a crawl brings with it, [`known`] turns ids into positions of a
-//! corpus. Does not know predictions.
+//! Tables are tab-separated lines with a header, compressed or not. [`core2020`] and [`news_copy`] read two public
+//! benchmarks, [`free`] finds labels that a crawl contains, [`known`] turns ids into positions of a corpus. Does not
+//! know predictions.
 
 pub mod core2020;
 pub mod free;
@@ -16,14 +16,13 @@ use hapax_corpus::{Format, ReadOptions, Source};
 
 use crate::error::Error;
 
-/// A pair with a label that does not come from text.
+/// A labelled pair; the label comes from people or links, not from the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelledPair {
     pub a: String,
     pub b: String,
-    /// What is said about them.
     pub label: String,
-    /// Their exact similarity, where it is given.
+    /// `None` if not given.
     pub jaccard: Option<f64>,
 }
 
@@ -32,24 +31,24 @@ pub struct LabelledPair {
 pub struct GradedPair {
     pub a: String,
     pub b: String,
-    /// Of their sets of shingles.
+    /// Of their sets of shingles, from 0 to 1.
     pub jaccard: f64,
 }
 
-/// What is known to be right.
+/// The known correct answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Truth {
-    /// Some pairs with labels; nothing is said about others.
+    /// Some pairs with labels; other pairs are unknown.
     Pairs(Vec<LabelledPair>),
-    /// All pairs from some similarity up.
+    /// All pairs with at least some similarity.
     Graded(Vec<GradedPair>),
-    /// Documents with the name of their group; who is not named is alone.
+    /// Documents with the name of their group; documents that are not listed are alone.
     Groups(Vec<(String, String)>),
-    /// Documents with all their duplicates.
+    /// Documents with all of their duplicates.
     Lists(Vec<(String, Vec<String>)>),
 }
 
-/// How truth is written down.
+/// Formats of truth files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruthKind {
     /// `id1 id2 label [jaccard]`.
@@ -58,8 +57,8 @@ pub enum TruthKind {
     Graded,
     /// `id group`.
     Groups,
-    /// `id duplicates`, the duplicates separated by commas or spaces; an empty list is a document
-    /// without any.
+    /// `id duplicates`, with the duplicates separated by commas or spaces; an empty list means
+    /// none.
     Lists,
     /// The CORE deduplication dataset of 2020.
     Core2020,
@@ -68,7 +67,7 @@ pub enum TruthKind {
 }
 
 impl TruthKind {
-    /// All of them, as a user writes them.
+    /// All kinds, as written by the user.
     pub const NAMES: [(&'static str, Self); 6] = [
         ("pairs", Self::Pairs),
         ("graded", Self::Graded),
@@ -92,11 +91,11 @@ impl FromStr for TruthKind {
 }
 
 impl Truth {
-    /// Reads a file; what it is written as is taken from its header unless `kind` says so.
+    /// Reads a file; without `kind`, its header determines the format.
     ///
     /// # Errors
     ///
-    /// It cannot be read, or is not what it should be.
+    /// The file cannot be read, or its content is invalid.
     pub fn read(path: &Path, kind: Option<TruthKind>) -> Result<Self, Error> {
         match kind {
             Some(TruthKind::Core2020) => return core2020::truth(path),
@@ -116,7 +115,7 @@ impl Truth {
         table.read(kind)
     }
 
-    /// The first id that is named, if any is.
+    /// The first id; `None` without entries.
     pub fn first_id(&self) -> Option<&str> {
         match self {
             Self::Pairs(pairs) => pairs.first().map(|pair| pair.a.as_str()),
@@ -138,11 +137,11 @@ fn kind_of(header: &str) -> Option<TruthKind> {
     }
 }
 
-/// The lines of a text file, packed or not; blank ones are left out.
+/// The lines of a text file, compressed or not, without blank lines.
 pub(crate) fn lines(path: &Path) -> Result<Vec<String>, Error> {
     let options = ReadOptions { format: Some(Format::Lines), ..ReadOptions::default() };
     let name = path.display().to_string();
-    // A name is a glob to a source, and brackets are common in names.
+    // A source takes its argument for a glob, and file names often contain brackets.
     let source = match std::fs::metadata(path) {
         Ok(_) => Source::open(&[&name], options)?,
         Err(_) if hapax_corpus::is_address(&name) => Source::open(&[&name], options)?,
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_says_what_follows() {
+    fn a_header_determines_the_kind() {
         let pairs = read("id1\tid2\tlabel\tjaccard5\na\tb\tdup\t0.5\n", None).unwrap();
         assert!(matches!(&pairs, Truth::Pairs(it) if it[0].jaccard == Some(0.5)), "{pairs:?}");
         let graded = read("id1\tid2\tjaccard5\tcontain5\na\tb\t0.91\t1\n", None).unwrap();
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_named() {
+    fn an_error_names_the_bad_line() {
         let error = read("id1\tid2\tjaccard5\na\tb\t0.9\na\tb\tmany\n", None).unwrap_err();
         assert!(error.to_string().contains("line 3"), "{error}");
     }

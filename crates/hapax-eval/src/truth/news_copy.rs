@@ -1,11 +1,9 @@
-//! Reads NEWS-COPY: articles of historical newspapers, most of them reprinted by others.
+//! Reads NEWS-COPY: articles of historical newspapers, most of them reprinted by other papers.
 //!
-//! Articles are one JSON object of named objects with `article` and `headline`; the ground truth is an array of
-//! pairs of names, whose connected components are groups. The republished form is read, too: a JSON object a line
-//! with `article` and `cluster`. Published scores are adjusted Rand indices on `article`; hyphens at line ends are
-//! joined as there.
-//!
-//! Source: Silcock, D'Amico-Wong, Yang and Dell, "Noise-Robust De-Duplication at Scale", 2022; layout as published.
+//! Articles are one JSON object of named objects with `article` and `headline`; the ground truth is an array of pairs
+//! of names, whose connected components are groups. Also reads the republished form: one JSON object per line with
+//! `article` and `cluster`. Published scores are adjusted Rand indices on `article`; hyphens at line ends are joined
+//! as there. Source: Silcock, D'Amico-Wong, Yang and Dell, "Noise-Robust De-Duplication at Scale", 2022.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -17,11 +15,11 @@ use super::Truth;
 use crate::connect::Sets;
 use crate::error::Error;
 
-/// The groups that the pairs make, or that `cluster` names.
+/// The groups given by the pairs or by `cluster`.
 ///
 /// # Errors
 ///
-/// The file cannot be read or is neither.
+/// The file cannot be read or has neither form.
 pub fn truth(path: &Path) -> Result<Truth, Error> {
     let bad = |what: &str| bad(path, what);
     match parse(path)? {
@@ -45,11 +43,11 @@ pub fn truth(path: &Path) -> Result<Truth, Error> {
     }
 }
 
-/// Writes the articles as JSONL with `id` and `text`, so that they are read like any others.
+/// Writes the articles as JSONL with `id` and `text`, to be read like any other input.
 ///
 /// # Errors
 ///
-/// A file cannot be read or written, or does not hold articles.
+/// A file cannot be read or written, or does not contain articles.
 pub fn documents(path: &Path, out: &Path) -> Result<(), Error> {
     let articles: Vec<(String, Map<String, Value>)> = match parse(path)? {
         Content::One(Value::Object(named)) => named
@@ -103,7 +101,7 @@ fn name_of(line: &Map<String, Value>, at: usize) -> String {
     }
 }
 
-/// What pairs connect is one group, called after its first name.
+/// Each connected component is a group, named after its first member.
 fn groups_of(pairs: &[(&str, &str)]) -> Truth {
     let names: BTreeSet<&str> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let names: Vec<&str> = names.into_iter().collect();
@@ -132,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pairs_of_names_connect_is_one_group() {
+    fn connected_pairs_of_names_are_one_group() {
         let (_folder, path) = file(r#"[["a.jpg_1","b.jpg_2"],["b.jpg_2","c.jpg_3"]]"#);
         let Truth::Groups(groups) = truth(&path).unwrap() else { panic!("not groups") };
         assert_eq!(groups.len(), 3);

@@ -1,4 +1,4 @@
-//! Datasets of a hub that answers as the real one does. The real one is not asked.
+//! Datasets of a fake hub with the real one's answers. The real hub is never contacted.
 
 use std::io::Read;
 
@@ -28,7 +28,7 @@ fn a_dataset_is_listed_in_pages_and_read_at_one_commit() {
     hub.put(&second, Page::Json(format!("[{}]", file("data/more/a b.jsonl")), None));
     let resolve = format!("/datasets/owner/corpus/resolve/{COMMIT}/data");
     hub.file(&format!("{resolve}/z.jsonl"), b"data/z.jsonl", "z");
-    // Large files lie elsewhere.
+    // Large files are on another host.
     let other = storage.url.replace("127.0.0.1", "localhost");
     hub.put(
         &format!("{resolve}/more/a%20b.jsonl"),
@@ -57,7 +57,7 @@ fn a_dataset_is_listed_in_pages_and_read_at_one_commit() {
     let bearer = |it: &crate::server::Request| it.headers.get("authorization").cloned();
     assert!(hub.requests().iter().all(|it| bearer(it).as_deref() == Some("Bearer hf_secret")));
     assert!(storage.requests().iter().all(|it| bearer(it).is_none()));
-    // A listing leads nowhere else.
+    // A listing must not name files outside of the folder.
     let page = format!("[{}]", file("data/../../other/secrets.jsonl"));
     hub.put(&first, Page::Json(page, None));
     let error = finder.find("hf://datasets/owner/corpus/data/").unwrap_err().to_string();

@@ -1,6 +1,6 @@
-//! Tests of reading from a web server and from a hub, both on loopback and breaking on request.
+//! Tests of reading from a web server and a hub, both on loopback and failing on request.
 //!
-//! The clouds are tested against a real server, in Python: `python/tests/test_object_stores.py`.
+//! The clouds are tested with a real server, in Python: `python/tests/test_object_stores.py`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

@@ -1,4 +1,4 @@
-//! A web server that serves ranges, redirects and breaks as a test asks, on a free port.
+//! A web server on a free port that serves ranges, redirects and fails as tests request.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
@@ -6,11 +6,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What becomes of the next answer.
+/// How the next answer fails.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
     Status(u16),
-    /// The connection ends after so many bytes of the body.
+    /// The connection ends after this many bytes of the body.
     Cut(usize),
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Page {
         bytes: Arc<[u8]>,
         etag: String,
     },
-    /// Whole, with a header.
+    /// A whole body with an optional header.
     Json(String, Option<(&'static str, String)>),
     Redirect(String),
 }
@@ -50,7 +50,7 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let server = Self { state: Arc::default(), url };
         let shared = server.clone();
-        // Ends with the process.
+        // Runs until the process ends.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let server = shared.clone();
@@ -109,7 +109,7 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
     Some(Request { target, headers })
 }
 
-/// Whether the connection goes on.
+/// Returns whether the connection stays open.
 fn answer(
     out: &mut TcpStream,
     request: &Request,

@@ -35,7 +35,7 @@ fn a_file_of_any_length_is_read_whole() {
 }
 
 #[test]
-fn cut_connections_and_failing_servers_are_tried_again() {
+fn cut_connections_and_failing_servers_are_retried() {
     let server = Server::start();
     let bytes = noise(30 << 20);
     let object = one(&server.file("/a", &bytes, "v1")).unwrap();
@@ -48,13 +48,13 @@ fn cut_connections_and_failing_servers_are_tried_again() {
         Fault::Status(429),
     ]);
     assert!(all(&object).unwrap() == bytes);
-    // What came before a cut is not read again but for the range that was cut.
+    // Only the interrupted range is read again after a cut.
     let ranges = server.requests().len();
     assert!(ranges < 20, "{ranges} requests for 30 MB");
 }
 
 #[test]
-fn what_is_denied_or_missing_is_an_error_at_once() {
+fn denied_or_missing_files_are_errors_at_once() {
     let server = Server::start();
     let address = server.file("/a", b"text", "v1");
     server.fail(&[Fault::Status(403)]);
@@ -81,7 +81,7 @@ fn a_file_that_changes_while_it_is_read_is_an_error_and_not_a_mixture() {
 }
 
 #[test]
-fn reading_goes_on_from_anywhere() {
+fn reading_continues_after_a_seek() {
     let server = Server::start();
     let bytes = noise(20 << 20);
     let object = one(&server.file("/a", &bytes, "v1")).unwrap();
@@ -117,7 +117,7 @@ fn credentials_go_to_their_host_and_to_no_other() {
     first.file("/there", b"text", "v1");
     second.file("/elsewhere", b"text", "v1");
     first.put("/here", Page::Redirect("/there".to_owned()));
-    // The same address by another name: another host.
+    // The same address by another name counts as another host.
     let other = second.url.replace("127.0.0.1", "localhost");
     first.put("/away", Page::Redirect(format!("{other}/elsewhere")));
     let with = |path: &str| first.url.replace("http://", "http://me:s%20cret@") + path;
@@ -137,7 +137,7 @@ fn credentials_go_to_their_host_and_to_no_other() {
 }
 
 #[test]
-fn a_signed_query_is_sent_and_not_shown() {
+fn a_signed_query_is_sent_but_never_printed() {
     let server = Server::start();
     let address = server.file("/a", b"text", "v1") + "?X-Amz-Signature=secret";
     let object = one(&address).unwrap();

@@ -1,4 +1,4 @@
-//! What a run does to an index, and how it is taken back.
+//! The effect of a run on an index, and how it is undone.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Change, Removing};
 
-/// What happens to duplicates.
+/// What is done with duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// They are known as duplicates, and still found.
+    /// Marked as duplicates, but still found.
     Marked,
-    /// They are out of all results.
+    /// Removed from all results.
     Removed,
 }
 
@@ -32,15 +32,15 @@ impl Effect {
     }
 }
 
-/// An engine that can show what was removed, as if it had not been.
+/// An engine that can show removed documents as if they had not been removed.
 pub trait Revealing: Removing {
-    /// Shows removed documents again, to this process alone and until the next change. Unknown
-    /// names do no harm.
+    /// Shows removed documents again, in this process only and until the next change. Ignores
+    /// unknown names.
     fn reveal(&mut self, names: &BTreeSet<String>) -> Result<(), Self::Error>;
 }
 
-/// Makes `wanted` the documents with this effect, of those that are in either set. What is taken
-/// back comes first, so that at no time more is out than before or after.
+/// Makes `wanted` the set of documents with this effect, given the current set. Undoes first, so
+/// that at no time more documents are affected than before or after.
 pub(super) fn bring<E: Removing>(
     engine: &mut E,
     before: Option<(Effect, &BTreeSet<String>)>,

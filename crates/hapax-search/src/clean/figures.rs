@@ -1,9 +1,8 @@
-//! The paper's Table I and Figures 4 to 7, for one's own log.
+//! The paper's Table I and Figures 4 to 7, for the user's own log.
 //!
-//! Queries are put into groups by rank; for each bound it is counted how many documents the queries
-//! of a group remove, and how long that took. A removal counts for the query that is named in the
-//! record. Figure 7 becomes numbers: how many documents so many queries bring, by frequency and in
-//! the greedy order.
+//! Queries are grouped by rank; for each bound, counts the documents removed by the queries of a group, and the
+//! time. A removal counts for the query named in the record. Figure 7 becomes numbers: how many documents the
+//! first queries cover, by frequency and in the greedy order.
 //!
 //! Source: Pi et al. 2009, section III.
 
@@ -13,21 +12,21 @@ use serde::Serialize;
 use crate::choose::{ResultSketch, Sample, by_fresh_documents, in_order};
 use crate::job::{Outcome, QueryOutcome, Ranked};
 
-/// Where the paper's groups of queries end.
+/// The last ranks of the paper's groups of queries.
 const GROUP_ENDS: [u64; 7] = [100, 200, 300, 400, 500, 1000, 2000];
-/// The paper's bounds.
+/// The paper's bounds in bits.
 pub const BOUNDS: [u8; 4] = [0, 1, 2, 3];
-/// After how many queries coverage is reported.
+/// Numbers of queries after which coverage is reported.
 const CHECKPOINTS: [usize; 12] = [1, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 
-/// The bounds as a job takes them.
+/// The paper's bounds as types.
 pub fn bounds() -> Vec<MaxDistance> {
     BOUNDS.iter().filter_map(|&bits| MaxDistance::new(bits)).collect()
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DuplicatesByRank {
-    /// The bounds, one for each entry of the lists below.
+    /// The bounds, one per entry of the lists below.
     pub bounds: Vec<u8>,
     pub groups: Vec<Group>,
 }
@@ -36,15 +35,15 @@ pub struct DuplicatesByRank {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
     pub from: u64,
-    /// Last rank, that of its last query.
+    /// Last rank, inclusive.
     pub to: u64,
-    /// How many queries were processed.
+    /// Number of queries processed.
     pub queries: u64,
-    /// Documents removed, by bound.
+    /// Number of documents removed, by bound.
     pub removed: Vec<u64>,
 }
 
-/// How long the queries of each group took, by bound, in seconds.
+/// Seconds taken by the queries of each group, by bound.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Times {
     /// Retrieval and dedup, by group and bound.
@@ -52,7 +51,7 @@ pub struct Times {
 }
 
 impl DuplicatesByRank {
-    /// Of a job with other bounds.
+    /// From a job with several bounds.
     pub fn of(bounds: &[MaxDistance], queries: &[Ranked], outcome: &Outcome) -> Self {
         let last = queries.iter().map(|query| query.rank).max().unwrap_or(0);
         let mut groups = Vec::new();
@@ -84,7 +83,7 @@ impl DuplicatesByRank {
 }
 
 impl Times {
-    /// Of the same job.
+    /// From the same job.
     pub fn of(table: &DuplicatesByRank, found: &[QueryOutcome]) -> Self {
         let seconds = |group: &Group, bound: usize| -> f64 {
             let members = found.iter().filter(|it| (group.from..=group.to).contains(&it.rank));
@@ -99,31 +98,31 @@ impl Times {
     }
 }
 
-/// What each query brings, in the order in which queries are given.
+/// The coverage of each query, in the order of the queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// Documents that no query asked more often brings.
+    /// Number of documents that no more frequent query has.
     pub by_frequency: Vec<u64>,
-    /// The place of each query in the greedy order, from 1.
+    /// Position of each query in the greedy order, from 1.
     pub order_by_overlap: Vec<u64>,
-    /// Documents that no query before it in that order brings.
+    /// Number of documents that no earlier query of that order has.
     pub by_overlap: Vec<u64>,
-    /// Documents that all of them bring.
+    /// Number of documents of all queries.
     pub documents: u64,
 }
 
-/// Documents that the first queries bring.
+/// Documents covered by the first queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Covered {
     pub queries: u64,
-    /// The most frequent ones.
+    /// By the most frequent queries.
     pub by_frequency: u64,
-    /// The first of the greedy order.
+    /// By the first queries of the greedy order.
     pub by_overlap: u64,
 }
 
 impl Coverage {
-    /// Of queries and their sampled results; counts are scaled up.
+    /// From queries and their sampled results; counts are scaled up.
     pub fn of(queries: &[Ranked], found: &[QueryOutcome], sample: Sample) -> Self {
         let sketch = |(query, found): (&Ranked, &QueryOutcome)| ResultSketch {
             count: query.query.count,
@@ -152,7 +151,7 @@ impl Coverage {
         coverage
     }
 
-    /// What the first queries of both orders bring, at some numbers of queries and at the end.
+    /// The coverage of both orders at some numbers of queries, and at the end.
     pub fn curve(&self, queries: &[Ranked]) -> Vec<Covered> {
         let mut by_frequency: Vec<(u64, u64)> =
             queries.iter().map(|it| it.rank).zip(self.by_frequency.iter().copied()).collect();
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_those_of_the_paper_as_far_as_there_are_queries() {
+    fn groups_are_those_of_the_paper_up_to_the_number_of_queries() {
         let of = |count| DuplicatesByRank::of(&bounds(), &queries(count), &Outcome::default());
         let ranges = |table: DuplicatesByRank| -> Vec<(u64, u64)> {
             table.groups.iter().map(|group| (group.from, group.to)).collect()

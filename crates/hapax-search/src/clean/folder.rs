@@ -1,17 +1,17 @@
-//! The folder of a job: results of the last run, and what the next one needs.
+//! The folder of a job: the results of the last run, and what the next one needs.
 //!
-//! Guarantees that files are made in a hidden folder and moved into place when all are complete, `state.json` last,
-//! and that only one job runs at a time.
+//! Guarantees that files are written in a hidden folder and moved into place when all are complete,
+//! `state.json` last, and that only one job runs at a time.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `removed.parquet` | every duplicate, with its winner and why |
-//! | `queries.parquet` | every query: results, removals, documents it brought |
-//! | `summary.json`, `run.json` | the numbers; what the run took |
-//! | `report.html` | the same to look at |
-//! | `ledger.bin` | what queries found, for the next run |
-//! | `state.json` | which index, which run, and what was done to the duplicates |
-//! | `pending.json` | only while an index is changed: what may be out or marked |
+//! | `removed.parquet` | every duplicate, with its winner and the reason |
+//! | `queries.parquet` | every query: results, removals, new documents |
+//! | `summary.json`, `run.json` | counts; time and memory of the run |
+//! | `report.html` | the same as a page |
+//! | `ledger.bin` | results of queries, for the next run |
+//! | `state.json` | index, run, and what was done with the duplicates |
+//! | `pending.json` | only during a change of the index: documents that may be removed or marked |
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::effect::Effect;
 use super::record;
 
-/// The last file to appear.
+/// The file that appears last.
 pub const STATE: &str = "state.json";
 pub const RECORD: &str = "removed.parquet";
 pub const LEDGER: &str = "ledger.bin";
@@ -32,23 +32,22 @@ const WORK: &str = ".hapax-work";
 const LOCK: &str = "lock";
 const VERSION: u32 = 1;
 
-/// What a folder says of its last run.
+/// The state of the last run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastRun {
     pub version: u32,
-    /// The index, as its owner names it.
+    /// The name of the index, as given by its owner.
     pub index: String,
     /// The recipe of its fingerprints.
     pub recipe: String,
-    /// From 1, counting on with every run.
+    /// Number of the run, from 1.
     pub run: u64,
-    /// What was done to the duplicates; nothing after they were restored.
+    /// What was done with the duplicates; `None` after they were restored.
     pub effect: Option<Effect>,
     pub duplicates: u64,
 }
 
 impl LastRun {
-    /// A state of this version.
     pub fn new(
         index: String,
         recipe: String,
@@ -60,23 +59,23 @@ impl LastRun {
     }
 }
 
-/// What may be out or marked because of a folder.
+/// Documents that may be marked or removed because of this folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// Known as duplicates.
+    /// Possibly marked.
     pub marked: BTreeSet<String>,
-    /// Out of all results.
+    /// Possibly removed.
     pub removed: BTreeSet<String>,
 }
 
-/// Why a folder cannot be used.
+/// A folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// Something else is in it.
+    /// It contains something else.
     #[error("{path} holds {found} and is not a folder of query-dedup: name a new or empty one")]
     Foreign { path: String, found: String },
-    /// Nothing to undo or go on with.
+    /// It has no state to undo or continue.
     #[error("{path} is not a folder of query-dedup: it has no {STATE}")]
     NoState { path: String },
     #[error("another query-dedup is writing to {path}")]
@@ -86,13 +85,12 @@ pub enum FolderError {
         path: String,
         /// The index it was made for.
         of: String,
-        /// The one that is asked for.
+        /// The given index.
         given: String,
     },
-    /// Its contents contradict themselves.
+    /// Its contents are inconsistent.
     #[error("{path} cannot be used: {why}")]
     Damaged { path: String, why: String },
-    /// The operating system said no.
     #[error("cannot {action} {path}")]
     Io { action: &'static str, path: String, source: io::Error },
 }
@@ -121,7 +119,7 @@ impl OutFolder {
     ///
     /// # Errors
     ///
-    /// It holds something else, or another job is at work.
+    /// It contains something else, or another job is running.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let created = match fs::read_dir(path) {
             Ok(entries) => {
@@ -148,7 +146,7 @@ impl OutFolder {
     ///
     /// # Errors
     ///
-    /// There is none, or another job is at work.
+    /// There is none, or another job is running.
     pub fn open_earlier(path: &Path) -> Result<Self, FolderError> {
         if !path.join(STATE).is_file() && !path.join(PENDING).is_file() {
             return Err(FolderError::NoState { path: path.display().to_string() });
@@ -186,11 +184,11 @@ impl OutFolder {
         serde_json::from_slice(&bytes).map(Some).map_err(|e| FolderError::damaged(&path, &e))
     }
 
-    /// What the last run says of itself.
+    /// The state of the last run; `None` if there was none.
     ///
     /// # Errors
     ///
-    /// It cannot be read, or another version wrote it.
+    /// It is unreadable, or has another version.
     pub fn state(&self) -> Result<Option<LastRun>, FolderError> {
         let state: Option<LastRun> = self.read(STATE)?;
         match state {
@@ -202,7 +200,7 @@ impl OutFolder {
         }
     }
 
-    /// What may be out or marked because of this folder.
+    /// Documents that may be marked or removed because of this folder.
     pub fn status(&self) -> Result<Status, FolderError> {
         let mut status: Status = self.read(PENDING)?.unwrap_or_default();
         let path = self.path.join(RECORD);
@@ -218,7 +216,7 @@ impl OutFolder {
         Ok(status)
     }
 
-    /// The bytes of a file of the last run.
+    /// The contents of a file of the last run.
     pub fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
         let path = self.path.join(name);
         match fs::read(&path) {
@@ -228,12 +226,12 @@ impl OutFolder {
         }
     }
 
-    /// Makes a file, to be published later.
+    /// Writes a file, to be published later.
     pub fn make(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
         write(&self.path.join(WORK).join(name), bytes)
     }
 
-    /// Names what may be out or marked from now on.
+    /// Records which documents may be marked or removed from now on.
     pub fn pend(&self, status: &Status) -> Result<(), FolderError> {
         let path = self.path.join(PENDING);
         let bytes = serde_json::to_vec(status).map_err(|e| FolderError::damaged(&path, &e))?;
@@ -249,7 +247,7 @@ impl OutFolder {
             .map_err(|e| FolderError::io("rename a finished file to", &path, e))
     }
 
-    /// Moves files into place, in this order; nothing is pending then.
+    /// Moves files into place in this order; afterwards nothing is pending.
     pub fn publish(&mut self, names: &[&str]) -> Result<(), FolderError> {
         names.iter().try_for_each(|name| self.place(name))?;
         self.published = true;
@@ -264,7 +262,7 @@ impl OutFolder {
     }
 
     fn sync(&self) {
-        // The renames are on disk when the folder is. Not every system can sync a folder.
+        // Renames are durable once the folder is synced. Not every system can sync a folder.
         if let Ok(folder) = File::open(&self.path) {
             let _ = folder.sync_all();
         }
@@ -275,14 +273,13 @@ impl Drop for OutFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(self.path.join(WORK));
         if self.created && !self.published {
-            // Only if it is empty.
+            // Succeeds only if the folder is empty.
             let _ = fs::remove_dir(&self.path);
         }
     }
 }
 
-/// Opens the lock, which must be a file in a folder: a link could lead to files of others, which
-/// would be emptied or removed.
+/// Opens the lock file. Refuses a link, which could lead to another user's files.
 fn open_lock(work: &Path) -> io::Result<File> {
     let lock = work.join(LOCK);
     for path in [work, &lock] {
@@ -294,7 +291,7 @@ fn open_lock(work: &Path) -> io::Result<File> {
     File::options().create(true).write(true).truncate(false).open(lock)
 }
 
-/// Removes everything but the lock: what a killed job left, and links that somebody laid.
+/// Removes everything except the lock: leftovers of a killed job, and links placed by others.
 fn clear(work: &Path) -> io::Result<()> {
     for entry in fs::read_dir(work)? {
         let entry = entry?;
@@ -342,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_job_is_at_work() {
+    fn only_one_job_runs_at_a_time() {
         let place = tempfile::tempdir().unwrap();
         let first = OutFolder::open(place.path()).unwrap();
         let refused = OutFolder::open(place.path()).unwrap_err().to_string();
@@ -383,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pending_stands_until_files_are_in_place() {
+    fn pending_documents_are_recorded_until_files_are_in_place() {
         let place = tempfile::tempdir().unwrap();
         let mut folder = OutFolder::open(place.path()).unwrap();
         let status = Status { removed: BTreeSet::from(["a".to_owned()]), ..Status::default() };

@@ -1,15 +1,16 @@
-//! The job as a whole: from a log and an index to a folder with results, and back.
+//! The whole job: from a log and an index to a folder with results, and its undoing.
 //!
 //! ```text
-//!   earlier run --reveal--> index --job--> outcome --> files in the making
+//!   earlier run --reveal--> index --job--> outcome --> files in preparation
 //!                                             |             |
 //!                              pending.json --+--> index changed --> files in place
 //! ```
 //!
-//! A repeated run sees the index as if the earlier run with the same folder had removed nothing, so its outcome is
-//! that of a run from scratch. Guarantees that, whenever the process is killed, a document is either out or in, and
-//! every document that may be out is named in the folder's record or in `pending.json`, so that another run or
-//! [`undo`] restores it. Restoring comes before removing: no group ever loses all its members.
+//! A repeated run sees the index as if the previous run with the same folder had removed nothing, so its
+//! outcome is that of a run from scratch. Guarantees that whenever the process is killed, a document is either
+//! removed or not, and every document that may be removed is listed in the folder's record or in
+//! `pending.json`, so that another run or [`undo`] restores it. Restores before removing, so no group ever
+//! loses all its members.
 
 mod effect;
 pub mod figures;

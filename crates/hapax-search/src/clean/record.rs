@@ -1,22 +1,22 @@
 //! Writes `removed.parquet` and `queries.parquet`.
 //!
-//! | column of `removed.parquet` | holds |
+//! | column of `removed.parquet` | contents |
 //! |---|---|
 //! | `document`, `url` | the duplicate: its name in the index, its address or null |
-//! | `winner` | name of the document that stays |
-//! | `query`, `query_rank` | the query that found it out, and its rank in the log, from 1 |
-//! | `distance`, `k` | bits between the two, and bits that were allowed |
+//! | `winner` | name of the kept document |
+//! | `query`, `query_rank` | the query that found it, and its rank in the log, from 1 |
+//! | `distance`, `k` | distance in bits, and the bound |
 //! | `similarity` | estimated similarity, 0 to 1 |
-//! | `rule`, `reason` | what decided for the winner |
+//! | `rule`, `reason` | the rule that chose the winner |
 //!
-//! | column of `queries.parquet` | holds |
+//! | column of `queries.parquet` | contents |
 //! |---|---|
-//! | `rank`, `query`, `count` | place in the log, text, how often it was asked |
-//! | `results`, `examined` | how many it has, and how many were looked at |
-//! | `marked`, `removed` | how many could go, and how many go because of it |
-//! | `known` | nothing changed since the last run |
-//! | `fresh_by_frequency` | documents it brings that none asked more often brings, estimated |
-//! | `order_by_overlap`, `fresh_by_overlap` | its place in the greedy order, from 1, and what it brings there |
+//! | `rank`, `query`, `count` | rank in the log, text, frequency |
+//! | `results`, `examined` | number of results, and of those examined |
+//! | `marked`, `removed` | number of removable results, and of those removed because of this query |
+//! | `known` | whether nothing changed since the last run |
+//! | `fresh_by_frequency` | estimated number of documents that no more frequent query has |
+//! | `order_by_overlap`, `fresh_by_overlap` | position in the greedy order, from 1, and number of new documents there |
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,9 +1,8 @@
-//! A run from beginning to end, and its undoing.
+//! A whole run, and undoing it.
 //!
-//! Everything is worked out and written aside before the index is changed, and files come into place
-//! after it. A dry run, or one that fails before that, changes nothing.
-//!
-//! Does not know where queries come from, nor how an engine changes.
+//! Everything is computed and written aside before the index is changed, and files are moved into place
+//! afterwards. A dry run, or one that fails before the change, changes nothing. Does not know where queries
+//! come from, or how an engine changes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,27 +28,27 @@ use crate::log::Log;
 use crate::policy::Policy;
 use crate::rank::scores::Scores;
 
-/// One document of so many stands for all where queries are compared by what they bring.
+/// The sample for comparing queries by the documents they cover.
 const SAMPLE: Sample = Sample { one_of: 8 };
 
 /// How queries are processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// All at once; removals are brought together in the end.
+    /// All independently; removals are combined at the end.
     #[default]
     Parallel,
-    /// One after the other; each sees what the former left.
+    /// One after the other; each sees what the previous ones left.
     Sequential,
 }
 
-/// Which queries are processed, when not all are.
+/// Which queries are processed, if not all are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Choice {
     #[default]
     Frequency,
-    /// Those that bring the most documents not examined yet, weighed by frequency.
+    /// Those with the most new documents, weighted by frequency.
     Overlap,
 }
 
@@ -57,31 +56,30 @@ pub enum Choice {
 pub struct Settings {
     /// How strictly results are compared.
     pub policy: Policy,
-    /// How queries are processed.
     pub mode: Mode,
     pub choice: Choice,
-    /// How many; all if `None`.
+    /// Maximum number of queries; `None` for all.
     pub queries: Option<usize>,
-    /// Work out the paper's Table I and figures.
+    /// Whether to compute the paper's Table I and figures.
     pub figures: bool,
-    /// Process queries the other way as well, and say what differs.
+    /// Whether to process queries in the other mode as well, and report the differences.
     pub compare: bool,
-    /// What happens to duplicates; nothing in a dry run.
+    /// What is done with duplicates; `None` for a dry run.
     pub effect: Option<Effect>,
-    /// Authority by address, in place of what the index keeps.
+    /// Authority by address, instead of that in the index.
     pub scores: Option<Scores>,
-    /// Forget what the last run found.
+    /// Ignores the results of the last run.
     pub from_scratch: bool,
-    /// The index, as its owner names it.
+    /// The name of the index, as given by its owner.
     pub index_name: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Looking at results to choose queries.
+    /// Examines results to choose queries.
     Choosing,
     Asking,
-    /// Processing them the other way.
+    /// Processes queries in the other mode.
     Comparing,
     Changing,
 }
@@ -94,9 +92,9 @@ pub struct Finished {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
-    /// Documents that are found again.
+    /// Number of documents that are found again.
     pub restored: u64,
-    /// Documents that are no longer marked.
+    /// Number of documents that are no longer marked.
     pub unmarked: u64,
 }
 
@@ -105,13 +103,13 @@ pub struct Undone {
 pub enum RunError<E: std::error::Error + 'static> {
     #[error("the log has no query: nothing is left of its {rows} rows")]
     NoQueries {
-        /// Rows that were read.
+        /// Number of rows read.
         rows: u64,
     },
     /// The folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The index was built anew with another recipe.
+    /// The index was rebuilt with another recipe.
     #[error(
         "{path} is of an index with recipe {before}, which has recipe {now} now; --from-scratch begins anew"
     )]
@@ -124,22 +122,22 @@ pub enum RunError<E: std::error::Error + 'static> {
     /// The ledger cannot be used.
     #[error("{path}: {source}")]
     Ledger { path: String, source: LedgerError },
-    /// Queries could not be processed. Nothing was changed.
+    /// Processing queries failed. Nothing was changed.
     #[error(transparent)]
     Job(#[from] JobError<E>),
-    /// The index could not be read or changed.
+    /// Reading or changing the index failed.
     #[error("the search engine failed")]
     Engine(#[source] E),
-    /// A table could not be made.
+    /// Writing a table failed.
     #[error("the results cannot be written as a table")]
     Table(#[from] parquet::errors::ParquetError),
-    /// Numbers could not be written.
+    /// Writing JSON failed.
     #[error("the results cannot be written as JSON")]
     Json(#[from] serde_json::Error),
 }
 
-/// Runs the job. With a folder, results are written there; with an effect, the index is changed.
-/// `watch` hears of stages with the number of queries in them, and of each query.
+/// Runs the job. With a folder, writes results there; with an effect, changes the index. Calls
+/// `watch` for each stage, with its number of queries, and for each query.
 pub fn run<E: Revealing>(
     engine: &mut E,
     log: &Log,
@@ -240,7 +238,7 @@ fn json<E: std::error::Error>(value: &impl Serialize) -> Result<Vec<u8>, RunErro
     Ok(bytes)
 }
 
-/// What earlier runs left.
+/// The state left by earlier runs.
 struct Before {
     status: Status,
     ledger: Option<Ledger>,
@@ -321,7 +319,7 @@ fn process<E: Engine>(
         Mode::Sequential => {
             let mut outcome = one_by_one(engine, queries, policy, SAMPLE, |_| watch(None))?;
             if settings.figures {
-                // Each bound begins with the whole index again.
+                // Each bound starts with the whole index.
                 let others: Vec<Outcome> = bounds()
                     .into_par_iter()
                     .map(|bound| {
@@ -387,7 +385,7 @@ fn change<E: Revealing>(
     Ok(changed)
 }
 
-/// Takes back what runs with this folder did to the index. The record stays.
+/// Undoes the effect of runs with this folder on the index. Keeps the record.
 pub fn undo<E: Revealing>(engine: &mut E, out: &Path) -> Result<Undone, RunError<E::Error>> {
     let mut folder = OutFolder::open_earlier(out)?;
     let status = folder.status()?;

@@ -1,5 +1,4 @@
-//! The numbers of a run: what was found, the same for the same index, log and policy; and, apart
-//! from that, what the run took.
+//! The results of a run as numbers, the same for the same index, log and policy; and, separately, its time.
 
 use std::collections::BTreeMap;
 
@@ -16,44 +15,43 @@ use crate::log::Counted;
 pub struct Summary {
     /// The recipe of the fingerprints in the index.
     pub recipe: String,
-    /// How queries were processed.
     pub mode: Mode,
     pub choice: Choice,
-    /// What happens to duplicates; nothing in a dry run.
+    /// What is done with duplicates; `None` for a dry run.
     pub effect: Option<Effect>,
-    /// What became of the rows of the log.
+    /// Counts of the rows of the log.
     pub log: LogCounts,
     pub queries: u64,
     pub without_results: u64,
-    /// Results looked at, over all queries.
+    /// Number of results examined, over all queries.
     pub examined: u64,
-    /// Documents among them, estimated.
+    /// Estimated number of distinct documents among them.
     pub documents: u64,
-    /// Marks of all queries, before they were brought together.
+    /// Marks of all queries, before they were combined.
     pub marks: u64,
     pub removed: u64,
-    /// Duplicates by bits between them and the winner.
+    /// Duplicates by distance to the winner in bits.
     pub distances: BTreeMap<u8, u64>,
-    /// Duplicates by the rule that decided.
+    /// Duplicates by the deciding rule.
     pub decided_by: BTreeMap<&'static str, u64>,
     /// By rank of the query and by bound: the paper's Table I.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicates_by_rank: Option<DuplicatesByRank>,
-    /// Documents that so many queries bring.
+    /// Documents covered by the first queries.
     pub coverage: Vec<Covered>,
-    /// One by one against all at once.
+    /// Differences between sequential and parallel processing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
 }
 
-/// What became of the rows of a log.
+/// Counts of the rows of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LogCounts {
-    /// Rows that were understood.
+    /// Valid rows.
     pub rows: u64,
-    /// Rows that were not, and were passed.
+    /// Invalid rows, which were skipped.
     pub bad: u64,
-    /// Nothing left after normalisation.
+    /// Rows that are empty after normalisation.
     pub empty: u64,
     pub too_long: u64,
     /// Repetitions within a session.
@@ -63,7 +61,6 @@ pub struct LogCounts {
 }
 
 impl LogCounts {
-    /// Of a log that was counted.
     pub fn new(counted: &Counted, bad: u64, distinct: usize) -> Self {
         let Counted { rows, empty, too_long, repeated, robots } = *counted;
         Self { rows, bad, empty, too_long, repeated, robots, distinct: distinct as u64 }
@@ -73,18 +70,18 @@ impl LogCounts {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Run {
     pub threads: usize,
-    /// Queries for which nothing had changed since the last run.
+    /// Queries without changes since the last run.
     pub known: u64,
-    /// From the first query to the last file.
+    /// From the first query to the last file, in seconds.
     pub seconds: f64,
-    /// Processing queries, on all threads together.
+    /// For processing queries, summed over threads.
     pub retrieval_seconds: f64,
-    /// Finding duplicates in their results, on all threads together.
+    /// For finding duplicates in their results, summed over threads.
     pub dedup_seconds: f64,
     /// For Figure 6.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicates_by_rank_seconds: Option<Times>,
-    /// Documents whose state in the index changed.
+    /// Number of documents whose state in the index changed.
     pub changed: u64,
 }
 

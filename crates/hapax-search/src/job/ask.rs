@@ -1,7 +1,7 @@
-//! One query: its results, and what of them could go.
+//! Processes one query: its results, and those that could be removed.
 //!
-//! Fingerprints are asked of all results; everything else only of those that have linked, or of all
-//! of them where a ledger is to be kept, and for many queries at a time.
+//! Reads fingerprints of all results; other data only of results with a match or, if a ledger is kept, of all
+//! results, and for many queries at a time.
 
 use std::time::{Duration, Instant};
 
@@ -13,40 +13,40 @@ use crate::fold::{Linked, Loser, Proposal, propose};
 use crate::policy::QueryLimits;
 use hapax::fingerprint::MaxDistance;
 
-/// What asking any query needs.
-pub(super) struct Asking<'a, E> {
+/// What processing a query needs.
+pub(super) struct Retriever<'a, E> {
     engine: &'a E,
     options: &'a JobOptions<'a>,
 }
 
-/// The results of a query, with pairs of them that are near.
+/// The results of a query, and the near pairs among them.
 pub(super) struct Retrieved<'q> {
     asked: &'q Ranked,
     top: Vec<DocumentId>,
     results: u64,
     limits: QueryLimits,
     pairs: Vec<Proposal>,
-    /// Places of results in some pair, ascending.
+    /// Indexes of results in some pair, ascending.
     places: Vec<u32>,
     retrieval: Duration,
     dedup: Duration,
 }
 
 impl Retrieved<'_> {
-    /// Documents of which more must be known.
+    /// The documents whose facts are needed; all results with `all`.
     pub(super) fn wanted(&self, all: bool) -> impl Iterator<Item = DocumentId> {
         let alike = self.places.iter().map(|&place| self.top[place as usize]);
         let every = if all { self.top.as_slice() } else { &[] };
         alike.chain(every.iter().copied())
     }
 
-    /// Adds its share of the time in which that was read.
+    /// Adds its share of the time of reading facts.
     pub(super) fn add(&mut self, loading: Duration) {
         self.dedup += loading;
     }
 }
 
-impl<'a, E: Engine> Asking<'a, E> {
+impl<'a, E: Engine> Retriever<'a, E> {
     pub(super) fn new(engine: &'a E, options: &'a JobOptions<'a>) -> Self {
         Self { engine, options }
     }
@@ -83,8 +83,8 @@ impl<'a, E: Engine> Asking<'a, E> {
         Ok(Retrieved { asked, top, results, limits, pairs, places, retrieval, dedup })
     }
 
-    /// Finds the duplicates; what is wanted of documents must be loaded.
-    pub(super) fn judge(
+    /// Finds the duplicates; the facts of wanted documents must be loaded.
+    pub(super) fn mark(
         &self,
         retrieved: Retrieved<'_>,
         documents: &Documents,

@@ -1,7 +1,7 @@
-//! How the outcome of queries one by one differs from that of all at once.
+//! Compares the outcomes of sequential and parallel processing.
 //!
-//! One by one, a later query no longer sees what earlier ones removed: it may miss a pair whose one
-//! half is gone, and it looks further down its results, which all at once it does not.
+//! Sequentially, a later query does not see what earlier ones removed: it may miss a pair of which one page is
+//! gone, and it examines more results further down, which parallel processing does not.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::Removal;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
     pub both: u64,
-    /// Removed by both, in favour of different documents.
+    /// Removed by both, for different winners.
     pub other_winner: u64,
     pub only_one_by_one: u64,
-    /// Removed all at once only.
+    /// Removed by parallel processing only.
     pub only_all_at_once: u64,
 }
 

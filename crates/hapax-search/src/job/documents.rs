@@ -1,7 +1,7 @@
-//! What is known of documents, read once for all queries.
+//! Facts of documents, read once for all queries.
 //!
-//! Names and addresses lie in dictionaries that are quick to read in order and slow to look things
-//! up in, so they are asked for many documents at a time, in order, and kept.
+//! Names and addresses are in dictionaries that are fast to read in order and slow to search, so they are read
+//! for many documents at a time, in order, and cached.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::engine::{DocumentFacts, DocumentId, Engine};
 
-/// Documents that were asked for so far.
+/// The facts read so far.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     known: BTreeMap<DocumentId, Known>,
@@ -19,12 +19,12 @@ pub(super) struct Documents {
 #[derive(Debug)]
 struct Known {
     facts: DocumentFacts,
-    /// Of everything, the fingerprint included; 0 where nobody wants it.
+    /// Digest of the facts and the fingerprint; 0 if not needed.
     digest: u64,
 }
 
 impl Documents {
-    /// Reads what is not known yet, on all threads of the pool; gives back the time of all threads.
+    /// Reads missing facts on all threads of the pool; returns the time summed over threads.
     pub(super) fn load<E: Engine>(
         &mut self,
         engine: &E,
@@ -56,12 +56,12 @@ impl Documents {
         Ok(started.elapsed() * threads as u32)
     }
 
-    /// What is known of a document that was loaded.
+    /// The facts of a loaded document.
     pub(super) fn facts(&self, id: DocumentId) -> Option<&DocumentFacts> {
         self.known.get(&id).map(|known| &known.facts)
     }
 
-    /// A hash of all that is known of it.
+    /// A hash of everything known about a document.
     pub(super) fn digest(&self, id: DocumentId) -> u64 {
         self.known.get(&id).map_or(0, |known| known.digest)
     }

@@ -1,15 +1,15 @@
-//! Remembers what queries found, so that only changed ones are processed again.
+//! Stores the results of queries, so that only changed ones are processed again.
 //!
-//! The marks of a query depend on its text, the policy, and what is known of its results in order; all that goes
-//! into a [`Digest`]. With an equal digest the marks are taken from the ledger, as places in the same list of
-//! results. Guarantees the outcome of a run without a ledger. A damaged ledger, or one of another version, is
-//! refused.
+//! The marks of a query depend on its text, the policy, and the facts of its results in order; all of this is
+//! hashed to a [`Digest`]. If the digest is unchanged, the marks are taken from the ledger, as indexes in the
+//! same list of results. Guarantees the outcome of a run without a ledger. Refuses a ledger that is damaged or
+//! has another version.
 //!
 //! ```text
 //!   magic, number of queries, then for each query:
 //!     length of text, text, digest (16 bytes), number of lists of marks,
 //!     for each list, that of the policy first: number of marks,
-//!       for each mark: place, winner's place, distance, similarity
+//!       for each mark: index, winner's index, distance, similarity
 //!   BLAKE3 of everything before          all numbers little-endian
 //! ```
 
@@ -22,7 +22,7 @@ use crate::policy::{Policy, QueryLimits};
 
 use super::{Mark, Outcome, Ranked};
 
-/// Identifies what the marks of a query depend on.
+/// A hash of everything that the marks of a query depend on.
 pub type Digest = [u8; 16];
 
 const MAGIC: &[u8; 8] = b"HPXLEDG1";
@@ -33,7 +33,7 @@ pub struct Ledger {
     entries: BTreeMap<String, (Digest, Vec<Vec<Known>>)>,
 }
 
-/// A mark, by places in the results.
+/// A mark, by indexes in the results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
     places: (u32, u32),
@@ -41,14 +41,14 @@ pub struct Known {
     similarity: f32,
 }
 
-/// Why a ledger cannot be used.
+/// A ledger cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// Something else, or written by another version.
+    /// Another format or version.
     #[error("this is not a ledger of this version; --from-scratch processes all queries again")]
     Foreign,
-    /// Its checksum is another.
+    /// Its checksum is wrong.
     #[error("the ledger is damaged; --from-scratch processes all queries again")]
     Damaged,
 }
@@ -56,7 +56,7 @@ pub enum LedgerError {
 impl Known {
     pub(super) fn mark(self, results: &[DocumentId], query: u64, within: u8) -> Mark {
         let Self { places, distance, similarity } = self;
-        // Equal digests mean lists of equal length.
+        // Equal digests imply lists of equal length.
         let at = |place: u32| results.get(place as usize).copied().unwrap_or(DocumentId(0));
         let (document, winner) = (at(places.0), at(places.1));
         Mark { document, winner, query, places, distance, similarity, within }
@@ -64,7 +64,7 @@ impl Known {
 }
 
 impl Ledger {
-    /// Of a run that remembered.
+    /// From a run with [`JobOptions::remember`](super::JobOptions::remember).
     pub fn of(queries: &[Ranked], outcome: &Outcome) -> Self {
         let known = |mark: &Mark| Known {
             places: mark.places,
@@ -79,7 +79,7 @@ impl Ledger {
         Self { entries: entries.collect() }
     }
 
-    /// How many queries it knows.
+    /// Number of queries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -88,7 +88,7 @@ impl Ledger {
         self.entries.is_empty()
     }
 
-    /// The marks of a query, those of the policy and of each other bound, if nothing changed for it.
+    /// The marks of a query for the policy and for each other bound; `None` if its digest changed.
     pub(super) fn marks(&self, query: &str, digest: &Digest) -> Option<(&[Known], &[Vec<Known>])> {
         let (known, lists) = self.entries.get(query)?;
         let (marks, sweep) = lists.split_first()?;
@@ -118,11 +118,11 @@ impl Ledger {
         out
     }
 
-    /// From a file.
+    /// Decodes a file.
     ///
     /// # Errors
     ///
-    /// It is something else, or damaged.
+    /// It has another format, or is damaged.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, LedgerError> {
         let body = bytes.strip_prefix(MAGIC).ok_or(LedgerError::Foreign)?;
         let split = body.len().checked_sub(CHECKSUM).ok_or(LedgerError::Damaged)?;
@@ -147,7 +147,7 @@ impl Ledger {
     }
 }
 
-/// What is left of a file.
+/// The unread bytes of a file.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {

@@ -1,10 +1,10 @@
 //! Finds the duplicates in the results of all queries of a log.
 //!
-//! [`one_by_one`] is the paper's way: queries in order, each sees what the former left. [`all_at_once`] is the one
-//! it proposes in section III.C: every query sees the whole index, candidates are only marked, and one pass
-//! decides. Guarantees that no group loses all its members, that following winners ends at a kept document, and
-//! that `all_at_once` gives the same answer with any number of threads and with or without an earlier [`Ledger`].
-//! Does not change an index.
+//! [`one_by_one`] is the paper's method: queries in order, each sees what the previous ones left.
+//! [`all_at_once`] is the one it proposes in section III.C: every query sees the whole index, candidates are
+//! only marked, and one pass decides. Guarantees that no group loses all its members, that following winners
+//! ends at a kept document, and that `all_at_once` gives the same result for any number of threads and with or
+//! without an earlier [`Ledger`]. Does not change an index.
 
 mod ask;
 pub mod difference;
@@ -27,37 +27,37 @@ use crate::fold::competitors;
 use crate::log::Query;
 use crate::policy::Policy;
 
-use ask::Asking;
+use ask::Retriever;
 use documents::Documents;
 pub use ledger::Ledger;
 
-/// Queries whose results are in memory at the same time.
-const TOGETHER: usize = 256;
+/// Queries whose results are in memory at a time.
+const BATCH_SIZE: usize = 256;
 
-/// A document that could go for another, and the query that found it out.
+/// A document that could be removed as a duplicate of another, and the query that found it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     pub document: DocumentId,
-    /// The one that stays.
+    /// The kept document.
     pub winner: DocumentId,
     /// Rank of the query, from 1.
     pub query: u64,
-    /// Places of both in the results, from 0.
+    /// Indexes of both in the results.
     pub places: (u32, u32),
     pub distance: u8,
     pub similarity: f32,
-    /// Bits that were allowed.
+    /// The distance bound of the query in bits.
     pub within: u8,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Removal {
-    /// The mark that stands.
+    /// The mark behind the removal.
     pub mark: Mark,
     pub name: String,
-    /// Its address; empty without one.
+    /// Empty without an address.
     pub url: String,
-    /// Name of the one that stays.
+    /// Name of the kept document.
     pub winner: String,
     pub rule: &'static str,
     pub reason: String,
@@ -68,22 +68,22 @@ pub struct QueryOutcome {
     /// Rank of the query, from 1.
     pub rank: u64,
     pub results: u64,
-    /// How many of them were looked at.
+    /// Number of results examined.
     pub examined: u64,
     pub marks: Vec<Mark>,
-    /// The same for other bounds; see [`JobOptions::sweep`].
+    /// The marks for other bounds; see [`JobOptions::sweep`].
     pub sweep: Vec<Vec<Mark>>,
-    /// Of the documents found, those in the sample.
+    /// The results in the sample.
     pub sampled: Vec<DocumentId>,
-    /// Identifies everything the marks depend on.
+    /// Digest of everything that the marks depend on.
     pub digest: Option<ledger::Digest>,
-    /// Were the marks known from an earlier run?
+    /// Whether the marks are from an earlier run.
     pub known: bool,
     /// Time in the engine.
     pub retrieval: Duration,
     /// Time for finding duplicates.
     pub dedup: Duration,
-    /// Time that finding duplicates within each of the other bounds takes.
+    /// Time for finding duplicates within each of the other bounds.
     pub sweep_times: Vec<Duration>,
 }
 
@@ -92,7 +92,7 @@ pub struct Outcome {
     pub queries: Vec<QueryOutcome>,
     /// All removals, by name of the document.
     pub removed: Vec<Removal>,
-    /// For each of the other bounds: the marks that would stand.
+    /// For each of the other bounds: the marks that would be effective.
     pub sweep: Vec<Vec<Mark>>,
 }
 
@@ -100,13 +100,13 @@ pub struct Outcome {
 pub struct JobOptions<'a> {
     /// How strictly results are compared.
     pub policy: &'a Policy,
-    /// Other bounds that are tried beside those of the policy, without consequences.
+    /// Other bounds to evaluate besides the policy's, without effect.
     pub sweep: Vec<MaxDistance>,
-    /// Which documents are remembered for counting what queries have in common.
+    /// The sample for counting documents that queries share.
     pub sample: Sample,
-    /// What an earlier run found.
+    /// The results of an earlier run.
     pub earlier: Option<&'a Ledger>,
-    /// Work out what a [`Ledger`] needs.
+    /// Whether to compute what a [`Ledger`] needs.
     pub remember: bool,
 }
 
@@ -118,7 +118,7 @@ impl<'a> JobOptions<'a> {
     }
 }
 
-/// A query with its rank in the log, which decides how strictly its results are compared.
+/// A query with its rank in the log, which affects how strictly its results are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranked {
     /// From 1.
@@ -141,22 +141,22 @@ pub enum JobError<E: std::error::Error> {
         query: String,
         source: E,
     },
-    /// Results could not be grouped.
+    /// Grouping results failed.
     #[error("the results of query {rank} cannot be grouped")]
     Group {
         /// From 1.
         rank: u64,
         source: BatchError,
     },
-    /// The engine did not say what is known of documents that could go.
+    /// The engine could not provide the facts of documents to be removed.
     #[error("the search engine failed when removals were combined")]
     Facts(#[source] E),
-    /// Marks could not be resolved.
+    /// Resolving the marks failed.
     #[error("the removals of all queries cannot be combined")]
     Resolve(#[source] BatchError),
 }
 
-/// One query after the other; each sees the index as the former ones left it.
+/// Processes one query after the other; each sees the index as the previous ones left it.
 ///
 /// # Errors
 ///
@@ -171,13 +171,13 @@ pub fn one_by_one<E: Engine>(
     let mut removed: BTreeMap<DocumentId, Mark> = BTreeMap::new();
     let mut outcome = Outcome::default();
     let options = JobOptions { sample, ..JobOptions::new(policy) };
-    let asking = Asking::new(engine, &options);
+    let retriever = Retriever::new(engine, &options);
     let mut documents = Documents::default();
     for query in queries {
-        let mut found = asking.retrieve(query, &|id| removed.contains_key(&id))?;
+        let mut found = retriever.retrieve(query, &|id| removed.contains_key(&id))?;
         let loading = documents.load(engine, found.wanted(false), false);
         found.add(loading.map_err(JobError::Facts)?);
-        let one = asking.judge(found, &documents)?;
+        let one = retriever.mark(found, &documents)?;
         removed.extend(one.marks.iter().map(|mark| (mark.document, *mark)));
         done(&one);
         outcome.queries.push(one);
@@ -187,8 +187,8 @@ pub fn one_by_one<E: Engine>(
     Ok(outcome)
 }
 
-/// All queries independently, on as many threads as the current pool has; what could go is resolved
-/// in the end.
+/// Processes all queries independently, on all threads of the current pool, and resolves the marks
+/// at the end.
 ///
 /// # Errors
 ///
@@ -199,26 +199,26 @@ pub fn all_at_once<E: Engine>(
     options: &JobOptions<'_>,
     done: impl Fn(&QueryOutcome) + Sync,
 ) -> Result<Outcome, JobError<E::Error>> {
-    let asking = Asking::new(engine, options);
+    let retriever = Retriever::new(engine, options);
     let mut documents = Documents::default();
     let mut outcomes: Vec<QueryOutcome> = Vec::with_capacity(queries.len());
-    for together in queries.chunks(TOGETHER) {
+    for together in queries.chunks(BATCH_SIZE) {
         let mut found = together
             .par_iter()
-            .map(|query| asking.retrieve(query, &|_| false))
+            .map(|query| retriever.retrieve(query, &|_| false))
             .collect::<Result<Vec<_>, JobError<E::Error>>>()?;
         let wanted = found.iter().flat_map(|found| found.wanted(options.remember));
         let loading = documents.load(engine, wanted, options.remember).map_err(JobError::Facts)?;
         found.iter_mut().for_each(|one| one.add(loading / together.len() as u32));
-        let judged = found
+        let processed = found
             .into_par_iter()
             .map(|found| {
-                let one = asking.judge(found, &documents)?;
+                let one = retriever.mark(found, &documents)?;
                 done(&one);
                 Ok(one)
             })
             .collect::<Result<Vec<_>, JobError<E::Error>>>()?;
-        outcomes.extend(judged);
+        outcomes.extend(processed);
     }
     drop(documents);
     let queries = outcomes;

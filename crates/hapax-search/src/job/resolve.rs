@@ -1,8 +1,8 @@
 //! Combines the marks of all queries into one decision.
 //!
-//! Queries may mark a document in favour of one that another query marks. All marks together are pairs, grouped as
-//! any pairs are: best documents first, and a document is removed only for a kept one that it was marked for.
-//! Guarantees an answer that depends on the set of marks alone; an unmarked document stays.
+//! A query may mark a document as a duplicate of one that another query marks. All marks together are pairs,
+//! which are grouped like others: best documents first, and a document is removed only for a kept one that it
+//! was marked for. The result depends on the set of marks alone; unmarked documents are kept.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::engine::{DocumentFacts, DocumentId, Engine};
 use crate::fold::competitors;
 use crate::policy::Policy;
 
-/// Everything known of the documents that are in some mark.
+/// The facts of all documents with a mark.
 pub(super) struct Resolving {
     ids: Vec<DocumentId>,
     facts: Vec<DocumentFacts>,
@@ -31,8 +31,8 @@ impl Resolving {
         Ok(Self { ids, facts })
     }
 
-    /// The marks that stand, in the order of documents. Of several queries that marked one for the
-    /// same winner the first in rank is named.
+    /// The effective marks, in the order of documents. If several queries marked one for the same
+    /// winner, the first by rank is named.
     pub(super) fn resolve<'a>(
         &self,
         marks: impl Iterator<Item = &'a Mark>,

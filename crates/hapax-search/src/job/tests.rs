@@ -1,4 +1,4 @@
-//! Jobs over a small engine in memory, where every promise can be looked at.
+//! Jobs over a small engine in memory, in which every guarantee can be checked.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,7 @@ use super::*;
 use crate::engine::{DocumentFacts, Results};
 use crate::fold::propose;
 
-/// Documents with words (0 to 7) and a fingerprint; results are in the order of the documents.
+/// Documents with words (0 to 7) and a fingerprint; results are in document order.
 #[derive(Clone, Debug)]
 struct Small {
     documents: Vec<(Vec<u8>, u64, u8)>,
@@ -59,7 +59,7 @@ impl Engine for Small {
 }
 
 fn engines() -> impl Strategy<Value = Small> {
-    // Few bits, so that chains are common; few scores, so that ties are.
+    // Few bits, so that chains are frequent; few scores, so that ties are.
     let document = (btree_set(0u8..8, 1..4), 0u64..1 << 7, 0u8..4)
         .prop_map(|(words, bits, score)| (words.into_iter().collect(), bits, score));
     vec(document, 0..40).prop_map(|documents| Small { documents })
@@ -104,13 +104,13 @@ proptest! {
     }
 
     #[test]
-    fn threads_make_no_difference(engine in engines(), within in 0u8..4) {
+    fn the_outcome_does_not_depend_on_threads(engine in engines(), within in 0u8..4) {
         let one = parallel(&engine, &policy(within), 1);
         prop_assert_eq!(one.removed, parallel(&engine, &policy(within), 3).removed);
     }
 
     #[test]
-    fn one_by_one_leaves_no_identical_results_and_its_winners_lead_to_one_that_stays(
+    fn one_by_one_leaves_no_identical_results_and_its_winners_lead_to_a_kept_one(
         engine in engines(),
         within in 0u8..4,
     ) {
@@ -121,7 +121,8 @@ proptest! {
             let found = engine.top(&query.query.text, 1000, &|id| gone.contains_key(&id)).unwrap();
             let fingerprints = engine.fingerprints(&found.top).unwrap();
             let bound = hapax::fingerprint::MaxDistance::new(within).unwrap();
-            // Within 0 bits nothing is left; otherwise chains leave some, never their best page.
+            // Within 0 bits nothing is left; otherwise chains leave some, but never their best
+            // page.
             let left = propose(&fingerprints, bound);
             prop_assert!(within > 0 || left.is_empty());
         }
@@ -140,7 +141,7 @@ proptest! {
 
     #[test]
     fn of_two_identical_results_one_is_removed(engine in engines()) {
-        // Identical fingerprints that share a word always lose all but one of their number.
+        // Of identical fingerprints that share a word, all but one are always removed.
         let outcome = parallel(&engine, &policy(0), 2);
         let gone: Vec<u64> = outcome.removed.iter().map(|it| it.mark.document.0).collect();
         for (a, first) in engine.documents.iter().enumerate() {
@@ -228,7 +229,7 @@ proptest! {
             ledger = Ledger::of(&queries, &found);
             prop_assert_eq!(&ledger, &Ledger::of(&queries, &expected));
             ledger = Ledger::from_bytes(&ledger.to_bytes()).unwrap();
-            // At once again: nothing is processed.
+            // Immediately again: nothing is processed.
             let again = JobOptions { earlier: Some(&ledger), ..scratch };
             let found = all_at_once(&engine, &queries, &again, |_| ()).unwrap();
             prop_assert!(found.queries.iter().all(|query| query.known));
@@ -254,7 +255,7 @@ proptest! {
 }
 
 #[test]
-fn queries_of_which_nothing_may_go_are_looked_at_and_left_alone() {
+fn queries_without_removable_results_are_examined_and_unchanged() {
     let engine = Small { documents: vec![(vec![0], 5, 0), (vec![0], 5, 1)] };
     let policy =
         Policy::from_toml("confirm = false\n[[by-results]]\nto = 2\nremove = false").unwrap();

@@ -1,9 +1,9 @@
-//! Ranks the queries of a search log by how often they were asked. [`read`](read::read) understands the layouts.
+//! Ranks the queries of a search log by frequency. [`read`](read::read) parses the layouts.
 //!
-//! A query is normalised before it is counted: compatibility forms, case, control characters, repeated spaces.
-//! Operators stay. Optionally, the same user's repeats within a session count once, and a user with more queries a
-//! day than people ask is a robot and does not count. Guarantees a ranking that depends on the rows alone: by
-//! count, then by text. Everything dropped is counted in [`Counted`].
+//! Queries are normalised before counting: compatibility forms, case, control characters, repeated spaces;
+//! operators are kept. Optionally, repeats by one user within a session count once, and users with more queries
+//! per day than people make are robots and ignored. The ranking depends on the rows alone: by count, then by
+//! text. Everything dropped is counted in [`Counted`].
 //!
 //! Source: Pi et al. 2009, II.B.
 
@@ -16,25 +16,25 @@ use hapax::text::normalize::Normalizer;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     pub query: String,
-    /// How often; 1 if the log does not say.
+    /// Frequency; 1 if the log has none.
     pub count: u64,
-    /// Who asked, if the log says.
+    /// The user, if the log has one.
     pub user: Option<String>,
-    /// When, in seconds from any beginning, if the log says.
+    /// Time in seconds since any moment, if the log has one.
     pub time: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noise {
-    /// The same query of the same user counts once within so many seconds; 0 counts all.
+    /// A query repeated by the same user within this many seconds counts once; 0 counts all.
     pub session_seconds: u64,
-    /// Users with more rows in a day are robots; `None` keeps all.
+    /// Users with more rows per day are robots; `None` keeps all.
     pub most_per_day: Option<u64>,
-    /// Longer queries are left out; counted in characters.
+    /// Longer queries are left out; in characters.
     pub most_chars: usize,
 }
 
-/// Half an hour is the usual length of a session.
+/// Half an hour, the usual length of a session.
 pub const DEFAULT_SESSION_SECONDS: u64 = 1800;
 /// Longer than what people type, short enough for any engine.
 pub const DEFAULT_MOST_CHARS: usize = 300;
@@ -49,7 +49,7 @@ impl Default for Noise {
     }
 }
 
-/// A query and how often it was asked.
+/// A query and its frequency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     pub text: String,
@@ -59,7 +59,7 @@ pub struct Query {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub rows: u64,
-    /// Nothing left after normalisation.
+    /// Empty after normalisation.
     pub empty: u64,
     pub too_long: u64,
     /// Repetitions within a session.
@@ -67,7 +67,7 @@ pub struct Counted {
     pub robots: u64,
 }
 
-/// Queries, the most frequent first.
+/// Queries, most frequent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     pub queries: Vec<Query>,
@@ -106,7 +106,7 @@ impl Log {
         }
         let mut queries: Vec<Query> =
             counts.into_iter().map(|(text, count)| Query { text, count }).collect();
-        // Stable: those asked equally often stay in the order of their texts.
+        // Stable, so that equally frequent queries stay sorted by text.
         queries.sort_by_key(|query| std::cmp::Reverse(query.count));
         Self { queries, counted }
     }
@@ -128,8 +128,8 @@ fn normalised(query: &str, normalizer: &mut Normalizer) -> String {
     text
 }
 
-/// Users with more than `most` rows on some day, and how many rows they have in all. Rows without
-/// a time are of one day.
+/// Users with more than `most` rows on some day, and their total number of rows. Rows without a
+/// time count as one day.
 fn busy_users(rows: &[Row], most: u64) -> BTreeMap<String, u64> {
     let mut by_day: BTreeMap<(&str, u64), u64> = BTreeMap::new();
     let mut all: BTreeMap<&str, u64> = BTreeMap::new();
@@ -142,7 +142,7 @@ fn busy_users(rows: &[Row], most: u64) -> BTreeMap<String, u64> {
     busy.map(|((user, _), _)| (user.to_owned(), all[user])).collect()
 }
 
-/// Drops what a user asked less than a session before. Rows without user or time all count.
+/// Drops repeats of a user within a session. Rows without user or time all count.
 fn once_a_session(rows: Vec<Row>, noise: &Noise) -> Vec<Row> {
     let (mut known, mut kept): (Vec<Row>, Vec<Row>) =
         rows.into_iter().partition(|row| row.user.is_some() && row.time.is_some());
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn paging_through_results_counts_once_and_coming_back_tomorrow_again() {
+    fn paging_through_results_counts_once_and_returning_the_next_day_counts_again() {
         let rows = vec![row("tea", "a", 0), row("tea", "a", 1700), row("tea", "a", 3400)];
         let log = Log::of(rows, &Noise::default());
         assert_eq!((ranked(&log), log.counted.repeated), (vec![("tea", 1)], 2));

@@ -1,14 +1,14 @@
-//! Reads search logs: a query a line, TSV or CSV with or without a header, JSONL.
+//! Reads search logs: one query per line, TSV or CSV with or without a header, JSONL.
 //!
-//! A time is whole seconds, `YYMMDDhhmmss` or `YYYYMMDDhhmmss`, or an RFC 3339 date and time. The caller can name
-//! columns ([`Columns`]); nothing is guessed from their contents. A bad line is an error with its number, or is
-//! counted and skipped on request.
+//! A time is whole seconds, `YYMMDDhhmmss` or `YYYYMMDDhhmmss`, or an RFC 3339 date and time. The caller can
+//! name columns ([`Columns`]); nothing is guessed from their contents. A bad line is an error with its number
+//! or, on request, counted and skipped.
 //!
-//! | found in the first line | layout |
+//! | first line | layout |
 //! |---|---|
 //! | `{` | JSONL: fields `query` (or `q`), `count`, `user`, `time` |
-//! | a column called `query` or `q` | a header; other columns by their names |
-//! | anything else | every line is a query, and columns behind a first tab are refused |
+//! | has a column called `query` or `q` | a header; other columns by name |
+//! | anything else | every line is a query; columns after a tab are refused |
 
 use std::io::{BufRead, Read};
 
@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::Row;
 
-/// The longest line; longer ones are no queries.
+/// Maximum length of a line; longer ones are not queries.
 const MOST_LINE: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub enum Layout {
     #[default]
     Detect,
     Lines,
-    /// Columns between tabs, named by a header.
+    /// Tab-separated columns with a header.
     Tsv,
-    /// Columns between commas, quoted where needed, named by a header.
+    /// Comma-separated columns, quoted where needed, with a header.
     Csv,
     Jsonl,
 }
@@ -36,22 +36,22 @@ pub enum Layout {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadLog {
     pub layout: Layout,
-    /// Names of columns where they are not the usual ones.
+    /// Names of columns, if they are not the usual ones.
     pub columns: Columns,
-    /// Count and pass lines that cannot be understood.
+    /// Counts and skips invalid lines.
     pub skip_bad: bool,
 }
 
-/// Names of columns; the usual ones where none is given.
+/// Names of columns; `None` for the usual ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// What was typed: `query`, `q`.
+    /// The query; usually `query`, `q`.
     pub query: Option<String>,
-    /// How often: `count`, `frequency`, `freq`.
+    /// The frequency; usually `count`, `frequency`, `freq`.
     pub count: Option<String>,
-    /// Who: `user`, `user_id`, `anonid`, `session`.
+    /// The user; usually `user`, `user_id`, `anonid`, `session`.
     pub user: Option<String>,
-    /// When: `time`, `timestamp`, `querytime`, `time_yymmddhhmmss`.
+    /// The time; usually `time`, `timestamp`, `querytime`, `time_yymmddhhmmss`.
     pub time: Option<String>,
 }
 
@@ -60,21 +60,21 @@ const COUNT: [&str; 3] = ["count", "frequency", "freq"];
 const USER: [&str; 4] = ["user", "user_id", "anonid", "session"];
 const TIME: [&str; 4] = ["time", "timestamp", "querytime", "time_yymmddhhmmss"];
 
-/// Why a log could not be read.
+/// Reading a log failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
     #[error("line {line} cannot be read")]
     Read { line: u64, source: std::io::Error },
-    /// The bytes are no text.
+    /// The bytes are not UTF-8.
     #[error(
         "line {line} is not UTF-8: convert the log, for example with iconv, or pass such lines with --skip-bad"
     )]
     NotUtf8 { line: u64 },
-    /// More than a query.
+    /// The line is too long for a query.
     #[error("line {line} is longer than {MOST_LINE} bytes: this is not a search log")]
     TooLong { line: u64 },
-    /// The header names no column of that kind.
+    /// The header has no such column.
     #[error("the log has no column `{wanted}`; it has {found}")]
     NoColumn { wanted: String, found: String },
     #[error("line {line}: {why}")]
@@ -83,11 +83,11 @@ pub enum LogError {
     Empty,
 }
 
-/// The rows of a log, and how many lines were passed.
+/// The rows of a log, and the number of skipped lines.
 ///
 /// # Errors
 ///
-/// A line cannot be read or understood, or there is none.
+/// A line is unreadable or invalid, or there are no lines.
 pub fn read(mut text: impl BufRead, how: &ReadLog) -> Result<(Vec<Row>, u64), LogError> {
     let mut rows = Vec::new();
     let mut bad = 0;
@@ -115,7 +115,7 @@ pub fn read(mut text: impl BufRead, how: &ReadLog) -> Result<(Vec<Row>, u64), Lo
         });
         match parsed {
             Ok(row) => rows.extend(row),
-            // A header that lacks a column is a mistake of the caller, not of a line.
+            // A missing column is the caller's mistake, not a bad line.
             Err(error @ LogError::NoColumn { .. }) => return Err(error),
             Err(_) if how.skip_bad => bad += 1,
             Err(error) => return Err(error),
@@ -124,7 +124,7 @@ pub fn read(mut text: impl BufRead, how: &ReadLog) -> Result<(Vec<Row>, u64), Lo
     if rows.is_empty() { Err(LogError::Empty) } else { Ok((rows, bad)) }
 }
 
-/// A layout with the places of its columns.
+/// A layout with the indexes of its columns.
 enum Parser {
     Lines,
     Columns {
@@ -138,7 +138,7 @@ enum Parser {
 }
 
 impl Parser {
-    /// From the first line, which is a row itself when it is no header.
+    /// From the first line, which is a row itself unless it is a header.
     fn detect(first: &str, how: &ReadLog, line: u64) -> Result<(Self, Option<Row>), LogError> {
         let named = how.columns.query.is_some();
         let layout = match how.layout {
@@ -230,7 +230,7 @@ impl Parser {
     }
 }
 
-/// The place of a column: that of the given name, or of the first usual one.
+/// The index of a column: the given name, or the first usual one.
 fn find(cells: &[String], given: Option<&str>, usual: &[&str]) -> Option<usize> {
     let of = |name: &str| cells.iter().position(|cell| cell.trim().eq_ignore_ascii_case(name));
     match given {
@@ -239,8 +239,8 @@ fn find(cells: &[String], given: Option<&str>, usual: &[&str]) -> Option<usize> 
     }
 }
 
-/// The cells of a line. In CSV a cell in quotes may hold commas, and quotes twice; line breaks
-/// inside cells are not understood.
+/// The cells of a line. In CSV a quoted cell may contain commas and doubled quotes; line breaks
+/// inside cells are not supported.
 fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
     if separator == '\t' {
         return Ok(line.split('\t').map(str::to_owned).collect());
@@ -250,7 +250,7 @@ fn cells(line: &str, separator: char) -> Result<Vec<String>, String> {
         return Err("a quote is not closed in its line".to_owned());
     }
     cells.push(last);
-    // Cut at ASCII bytes only, text stays text.
+    // Split at ASCII bytes only, so cells are still UTF-8.
     Ok(cells.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
 }
 
@@ -261,7 +261,7 @@ fn parse_count(text: &str) -> Result<u64, String> {
 /// Seconds since 1970, from digits or from a date and time.
 fn parse_time(text: &str) -> Result<u64, String> {
     let given = text.trim();
-    // Two digits of a year are of 1970 to 2069.
+    // Two-digit years are 1970 to 2069.
     let short = given.len() == 12 && given.bytes().all(|byte| byte.is_ascii_digit());
     let century = if given < "70" { "20" } else { "19" };
     let long = short.then(|| format!("{century}{given}"));

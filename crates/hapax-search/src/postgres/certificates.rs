@@ -1,11 +1,11 @@
-//! Whose certificates are believed, and how much of a server's certificate is checked.
+//! Trusted certificates, and how much of a server's certificate is verified.
 //!
-//! As in libpq: `require` checks nothing unless a root is named, `verify-ca` checks the chain of
-//! signatures, `verify-full` also the name. A server's own certificate may stand in the file of roots,
-//! which is how self-signed ones are used.
+//! As in libpq: `require` verifies nothing unless a root is given, `verify-ca` verifies the chain of
+//! signatures, `verify-full` also the name. A server's own certificate may be in the file of roots, which is
+//! how self-signed ones are used.
 //!
-//! Does not look certificates up in revocation lists, and takes no name from a subject (CN): names are
-//! in the extension `subjectAltName`.
+//! Does not use revocation lists, and does not take a name from a subject (CN): names are in the extension
+//! `subjectAltName`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,28 +23,28 @@ use rustls::{
 
 use super::error::Error;
 
-/// Where systems keep the roots they believe: Debian, Fedora, and others with macOS.
+/// Where systems store trusted roots: Debian, Fedora, and others including macOS.
 const SYSTEM: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/// What is checked of a server's certificate.
+/// How a server's certificate is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Check {
     Nothing,
-    /// It leads to one of the roots.
+    /// It chains to one of the roots.
     Chain(Roots),
-    /// And it is for the host that was asked for.
+    /// It also is for the requested host.
     ChainAndName(Roots),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Roots {
-    /// The ones this machine believes, or those that browsers do if it has none.
+    /// The system's roots, or those of browsers if there are none.
     System,
     File(PathBuf),
 }
 
-/// Who asks, for servers that want to know.
+/// The client certificate, for servers that request one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) certificate: PathBuf,
@@ -53,12 +53,12 @@ pub(super) struct Identity {
 
 pub(super) fn client(check: &Check, identity: Option<&Identity>) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let believed = match check {
+    let trusted = match check {
         Check::Nothing => None,
-        Check::Chain(roots) | Check::ChainAndName(roots) => Some(Believed::read(roots)?),
+        Check::Chain(roots) | Check::ChainAndName(roots) => Some(Trusted::read(roots)?),
     };
     let name = matches!(check, Check::ChainAndName(_));
-    let verifier = Arc::new(Verifier { believed, name, provider: provider.clone() });
+    let verifier = Arc::new(Verifier { trusted, name, provider: provider.clone() });
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(Error::Encryption)?
@@ -78,7 +78,8 @@ pub(super) fn client(check: &Check, identity: Option<&Identity>) -> Result<Clien
                 .map_err(Error::Encryption)?
         }
     };
-    // What servers from version 17 ask of a client that does not announce encryption first.
+    // Servers from version 17 require this of clients that connect without announcing encryption
+    // first.
     config.alpn_protocols = vec![b"postgresql".to_vec()];
     Ok(config)
 }
@@ -97,13 +98,13 @@ fn no_certificate(path: &Path, source: pem::Error) -> Error {
 }
 
 #[derive(Debug)]
-struct Believed {
+struct Trusted {
     store: RootCertStore,
-    /// The same, as they were read.
+    /// The same certificates in their original encoding.
     certificates: Vec<CertificateDer<'static>>,
 }
 
-impl Believed {
+impl Trusted {
     fn read(roots: &Roots) -> Result<Self, Error> {
         let file = match roots {
             Roots::File(file) => Some(file.clone()),
@@ -132,7 +133,7 @@ impl Believed {
 
 #[derive(Debug)]
 struct Verifier {
-    believed: Option<Believed>,
+    trusted: Option<Trusted>,
     name: bool,
     provider: Arc<CryptoProvider>,
 }
@@ -146,7 +147,7 @@ impl ServerCertVerifier for Verifier {
         _: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, TlsError> {
-        let Some(Believed { store, certificates }) = &self.believed else {
+        let Some(Trusted { store, certificates }) = &self.trusted else {
             return Ok(ServerCertVerified::assertion());
         };
         let parsed = ParsedCertificate::try_from(certificate)?;
@@ -160,8 +161,8 @@ impl ServerCertVerifier for Verifier {
         );
         match chain {
             Ok(()) => {}
-            // Self-signed certificates usually say that they are authorities, which servers must not
-            // be. It is the very certificate that was named, and its dates are checked before that.
+            // Self-signed certificates usually claim to be authorities, which servers must not be.
+            // This is exactly the given certificate, and its dates are verified before.
             Err(TlsError::InvalidCertificate(CertificateError::Other(_)))
                 if certificates.iter().any(|root| root == certificate) => {}
             Err(error) => return Err(error),
@@ -179,8 +180,8 @@ impl ServerCertVerifier for Verifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
         let algorithms = &self.provider.signature_verification_algorithms;
-        match self.believed {
-            // Anybody can sign with a certificate that nobody checks.
+        match self.trusted {
+            // Without verification of the certificate, verifying its signature is pointless.
             None => Ok(HandshakeSignatureValid::assertion()),
             Some(_) => verify_tls12_signature(message, certificate, signature, algorithms),
         }
@@ -193,7 +194,7 @@ impl ServerCertVerifier for Verifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
         let algorithms = &self.provider.signature_verification_algorithms;
-        match self.believed {
+        match self.trusted {
             None => Ok(HandshakeSignatureValid::assertion()),
             Some(_) => verify_tls13_signature(message, certificate, signature, algorithms),
         }
@@ -204,12 +205,12 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Why a certificate is refused, in a sentence that says what to do.
+/// Why a certificate is refused, with what to do.
 pub(super) fn reason(error: &TlsError) -> Option<String> {
     let TlsError::InvalidCertificate(error) = error else { return None };
     Some(match error {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "none of the roots that are believed has signed it; name the right one with \
+            "none of the roots that are trusted has signed it; name the right one with \
              `sslrootcert=FILE`"
                 .to_owned()
         }
@@ -233,7 +234,7 @@ pub(super) fn reason(error: &TlsError) -> Option<String> {
     })
 }
 
-/// A name without what rustls writes around it, as in `DnsName("db.example")`.
+/// A name without rustls' formatting, as in `DnsName("db.example")`.
 fn plain(name: &str) -> &str {
     let inside = name.split_once('(').map_or(name, |(_, inside)| inside);
     inside.trim_end_matches(')').trim_matches('"')
@@ -245,16 +246,16 @@ mod tests {
 
     use super::*;
 
-    /// Says of itself that it is an authority, as `openssl req -x509` writes it.
+    /// Claims to be an authority, as `openssl req -x509` makes it.
     const SELF_SIGNED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/self-signed.pem");
 
     fn verdict(roots: Option<&str>, name: bool, host: &str, year: u64) -> Result<(), String> {
-        let believed = match roots {
-            Some(file) => Believed::read(&Roots::File(file.into())).unwrap(),
-            None => Believed::of_browsers(),
+        let trusted = match roots {
+            Some(file) => Trusted::read(&Roots::File(file.into())).unwrap(),
+            None => Trusted::of_browsers(),
         };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = Verifier { believed: Some(believed), name, provider };
+        let verifier = Verifier { trusted: Some(trusted), name, provider };
         let certificate = CertificateDer::from_pem_file(SELF_SIGNED).unwrap();
         let now = UnixTime::since_unix_epoch(Duration::from_secs((year - 1970) * 31_557_600));
         let host = ServerName::try_from(host).unwrap();
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_self_signed_certificate_is_believed_where_it_is_named_for_its_host_and_its_time() {
+    fn a_self_signed_certificate_is_trusted_if_it_is_given_for_its_host_and_its_time() {
         let named = Some(SELF_SIGNED);
         assert_eq!(verdict(named, true, "db.test", 2030), Ok(()));
         assert_eq!(verdict(named, false, "other.test", 2030), Ok(()));

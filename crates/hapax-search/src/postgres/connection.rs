@@ -1,10 +1,10 @@
-//! Connections to a database, how they are encrypted, and the name under which one is remembered.
+//! Connections to a database, their encryption, and the name under which one is stored.
 //!
-//! `sslmode` means what it means to libpq. Where it is left out, a connection to another machine is
-//! `verify-full` and one to this machine `prefer`, so that nothing leaves a machine in the clear, or to
-//! somebody unknown, unless the caller says so. Sockets are never encrypted.
+//! `sslmode` has the meaning of libpq. Without it, a connection to another machine uses `verify-full` and one
+//! to this machine `prefer`, so nothing leaves a machine unencrypted, or to an unknown server, unless the
+//! caller says so. Sockets are never encrypted.
 //!
-//! No error repeats a password. One that the connection leaves out is taken from `PGPASSWORD`.
+//! No error repeats a password. A missing password is taken from `PGPASSWORD`.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use super::encrypted::{Disagreement, Encryption};
 use super::error::Error;
 use super::options::Parts;
 
-/// The prefix that distinguishes a connection from a folder.
+/// Prefix that distinguishes a connection from a folder.
 const NAMED: &str = "postgresql ";
 
 pub(super) fn connect(connection: &str) -> Result<Client, Error> {
@@ -49,7 +49,7 @@ pub(super) fn connect(connection: &str) -> Result<Client, Error> {
     })
 }
 
-/// The certificate that is refused, if that is why nothing came of it.
+/// The refused certificate, if that is the cause.
 fn disagreement(error: &postgres::Error) -> Option<Error> {
     let Disagreement { host, source } = std::error::Error::source(error)?.downcast_ref()?;
     let refused = source.get_ref()?.downcast_ref()?;
@@ -57,7 +57,7 @@ fn disagreement(error: &postgres::Error) -> Option<Error> {
     Some(Error::Certificate { host: host.clone(), reason })
 }
 
-/// The client library has no kind of error for it.
+/// The client library has no error kind for this.
 fn not_offered(error: &postgres::Error) -> bool {
     let text = std::error::Error::source(error).map(ToString::to_string);
     text.is_some_and(|text| text.contains("server does not support TLS"))
@@ -139,7 +139,8 @@ impl Plan {
             Mode::Prefer => SslMode::Prefer,
             Mode::Require | Mode::VerifyCa | Mode::VerifyFull => SslMode::Require,
         });
-        // The library asks certificates for a name, and knows none when there are numbers alone.
+        // The library needs a name to verify certificates, and has none if only addresses are
+        // given.
         if config.get_hosts().is_empty() {
             for address in config.get_hostaddrs().to_vec() {
                 config.host(&address.to_string());
@@ -153,7 +154,7 @@ fn is_socket(host: &Host) -> bool {
     !matches!(host, Host::Tcp(_))
 }
 
-/// Are all its hosts this machine?
+/// Whether all its hosts are this machine.
 fn is_near(config: &Config) -> bool {
     if !config.get_hostaddrs().is_empty() {
         return config.get_hostaddrs().iter().all(IpAddr::is_loopback);
@@ -167,8 +168,7 @@ fn is_near(config: &Config) -> bool {
     })
 }
 
-/// How a connection is remembered: where the database is, who asks and how it is encrypted, without
-/// the password.
+/// The stored form of a connection: database, user and encryption, without the password.
 ///
 /// # Errors
 ///
@@ -188,7 +188,7 @@ pub fn name_of(connection: &str) -> Result<String, Error> {
     let addresses: Vec<String> = config.get_hostaddrs().iter().map(ToString::to_string).collect();
     let ports: Vec<String> = config.get_ports().iter().map(ToString::to_string).collect();
     let option = |name| stated.get(name).unwrap_or_default().to_owned();
-    // Whoever reads the name may do so from another folder.
+    // Absolute, because the name may be used from another folder.
     let file = |name| match stated.get(name) {
         None => String::new(),
         Some("system") => "system".to_owned(),
@@ -212,12 +212,12 @@ pub fn name_of(connection: &str) -> Result<String, Error> {
     Ok(format!("{NAMED}{}", written.join(" ")))
 }
 
-/// The connection in a name that [`name_of`] gave; `None` for a folder.
+/// The connection in a name made by [`name_of`]; `None` for a folder.
 pub fn named(name: &str) -> Option<&str> {
     name.strip_prefix(NAMED)
 }
 
-/// A value as connections are written.
+/// Quotes a value of a connection.
 fn quoted(value: &str) -> String {
     if value.contains([' ', '\'', '\\']) {
         return format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_this_machine_is_encrypted_and_checked_unless_the_caller_says_otherwise() {
+    fn connections_to_other_machines_are_encrypted_and_verified_by_default() {
         for far in [
             "host=db.example",
             "postgresql://me:secret@db.example/web",
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_would_do_nothing_are_refused() {
+    fn options_without_effect_are_refused() {
         for (options, named) in [
             ("sslmode=allow", "sslmode"),
             ("sslmode=verify-ca", "sslrootcert=FILE"),

@@ -1,7 +1,7 @@
-//! An encrypted stream for the client library, which wants to be given one.
+//! An encrypted stream for the client library.
 //!
-//! The library is blocking for its callers and asynchronous inside; this is the glue between it and
-//! rustls and does nothing else. What is checked of a certificate is decided in `certificates`.
+//! The library is blocking for its callers and asynchronous inside; this module connects it to rustls and does
+//! nothing else. `certificates` decides what is verified.
 
 use std::fmt;
 use std::future::Future;
@@ -27,7 +27,7 @@ pub(super) struct ToHost {
     host: String,
 }
 
-/// Both sides did not agree on a connection.
+/// The handshake failed.
 #[derive(Debug)]
 pub(super) struct Disagreement {
     pub(super) host: String,
@@ -52,7 +52,8 @@ impl MakeTlsConnect<Socket> for Encryption {
     type Error = Disagreement;
 
     fn make_tls_connect(&mut self, host: &str) -> Result<ToHost, Disagreement> {
-        // Also called for sockets, which have no name and are not encrypted: the name is read later.
+        // Also called for sockets, which have no name and are not encrypted, so the name is parsed
+        // later.
         Ok(ToHost { config: self.0.clone(), host: host.to_owned() })
     }
 }

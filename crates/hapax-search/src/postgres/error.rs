@@ -1,35 +1,35 @@
-//! What can go wrong with an index in a database. Connections may hold a password, so errors do not
-//! repeat them.
+//! Errors of an index in a database. Connections may contain a password, so errors do not repeat them.
 
 use std::path::PathBuf;
 
 use hapax::fingerprint::RecipeId;
 
-/// Why an index cannot be used.
+/// An index cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     #[error("PostgreSQL cannot be reached")]
     Connect(#[source] postgres::Error),
-    /// An option of the connection that is not supported or makes no sense.
+    /// An unsupported or invalid option of the connection.
     #[error("the connection's `{name}` {what}")]
     Option { name: &'static str, what: String },
-    /// A file of certificates or of a key.
+    /// A file of certificates or of a key is invalid.
     #[error("{} holds no {what} in PEM form", path.display())]
     Pem { path: PathBuf, what: &'static str, source: rustls::pki_types::pem::Error },
-    /// The settings of encryption contradict each other, such as a key that is not the certificate's.
+    /// The encryption settings contradict each other, such as a key that does not fit the
+    /// certificate.
     #[error("no encrypted connection can be made")]
     Encryption(#[source] rustls::Error),
     /// The server's identity could not be verified.
     #[error("the certificate of {host} is refused: {reason}")]
     Certificate { host: String, reason: String },
-    /// Encryption was asked for.
+    /// Encryption was requested and is not available.
     #[error(
         "the PostgreSQL server does not encrypt connections; turn `ssl` on there, or allow it with \
          `sslmode=disable`"
     )]
     NotOffered,
-    /// Encryption was switched off.
+    /// Encryption was disabled and is required.
     #[error(
         "the PostgreSQL server refuses connections that are not encrypted; leave out \
          `sslmode=disable`, or say `sslmode=verify-full`"
@@ -38,7 +38,7 @@ pub enum Error {
     /// The server refused or failed.
     #[error("PostgreSQL failed")]
     Server(#[from] postgres::Error),
-    /// Nothing there that this program made.
+    /// The database has no index of this program.
     #[error("the database holds no search index; make one with `hapax search build --postgres`")]
     Missing,
     #[error(
@@ -52,20 +52,20 @@ pub enum Error {
          it again"
     )]
     Format { found: String, readable: String },
-    /// Its fingerprints cannot be compared with those that are asked about.
+    /// Its fingerprints were made by another recipe.
     #[error(
         "the search index in the database was built with recipe {stored}, {asked} is asked for; \
          use that recipe or build it again"
     )]
     Recipe {
-        /// What the index was built with.
+        /// The recipe of the index.
         stored: RecipeId,
         asked: RecipeId,
     },
-    /// What the database says contradicts itself.
+    /// The data is inconsistent.
     #[error("the search index in the database is damaged: {0}")]
     Damaged(String),
-    /// A number that no document has.
+    /// An unknown document number.
     #[error("the search index in the database has no document {id}")]
     Unknown { id: u64 },
 }

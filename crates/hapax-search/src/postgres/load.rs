@@ -1,7 +1,7 @@
-//! A corpus on its way into a database: all of it in one transaction.
+//! Loads a corpus into a database in one transaction.
 //!
-//! Pages are sent in bunches. Of pages with the same name the last one stays; a page that comes in
-//! place of another is neither removed nor marked.
+//! Pages are sent in batches. Of pages with the same name the last one counts; a page that replaces another one
+//! is neither removed nor marked.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use super::{connect, table, vector};
 use crate::page::{SearchPage, domains, short_hash};
 use crate::words::Words;
 
-/// Pages sent at once.
-const BUNCH: usize = 200;
-/// Or so many bytes of vectors.
-const BUNCH_BYTES: usize = 4_000_000;
+/// Pages per batch.
+const BATCH_SIZE: usize = 200;
+/// Maximum bytes of vectors per batch.
+const BATCH_BYTES: usize = 4_000_000;
 
 const PUT: &str = "
     INSERT INTO hapax_search.page
@@ -38,17 +38,17 @@ const PUT: &str = "
         content = excluded.content, words = excluded.words, score = excluded.score,
         fetched = excluded.fetched, vector = excluded.vector, removed = false, marked = false";
 
-/// Puts pages into a database. Nothing is seen of them before [`finish`](Self::finish).
+/// Adds pages to a database; they become visible with [`finish`](Self::finish).
 pub struct Loader {
     client: Client,
-    /// The words of a new index are indexed when all pages are there.
+    /// Whether the index is new; then words are indexed after all pages are loaded.
     is_new: bool,
     words: Words,
     waiting: BTreeMap<String, Ready>,
     bytes: usize,
 }
 
-/// What is left of a page.
+/// A page prepared for loading.
 struct Ready {
     page: SearchPage,
     vector: String,
@@ -59,7 +59,7 @@ impl Loader {
     ///
     /// # Errors
     ///
-    /// The server failed, or the database has one.
+    /// The server failed, or the database has an index already.
     pub fn create(connection: &str, recipe: &RecipeId) -> Result<Self, Error> {
         let mut client = connect(connection)?;
         if table::exists(&mut client)? {
@@ -70,7 +70,7 @@ impl Loader {
         Ok(Self::with(client, true))
     }
 
-    /// More pages for an index of this recipe.
+    /// Opens an index of this recipe to add pages.
     ///
     /// # Errors
     ///
@@ -90,38 +90,38 @@ impl Loader {
         Self { client, is_new, words, waiting, bytes: 0 }
     }
 
-    /// Puts a page in, in place of one with the same name.
+    /// Adds a page, replacing one with the same name.
     pub fn put(&mut self, page: &SearchPage) -> Result<(), Error> {
         let vector = vector::of_page(page, &mut self.words);
         self.bytes += vector.len();
         let mut page = page.clone();
         page.body = page.start().to_owned();
         self.waiting.insert(page.name.clone(), Ready { page, vector });
-        if self.waiting.len() >= BUNCH || self.bytes >= BUNCH_BYTES {
+        if self.waiting.len() >= BATCH_SIZE || self.bytes >= BATCH_BYTES {
             self.send()?;
         }
         Ok(())
     }
 
-    /// Takes a page out for good.
+    /// Deletes a page permanently.
     pub fn delete(&mut self, name: &str) -> Result<(), Error> {
         self.waiting.remove(name);
         self.client.execute("DELETE FROM hapax_search.page WHERE name = $1", &[&name])?;
         Ok(())
     }
 
-    /// Lets everything take effect at once.
+    /// Commits all changes.
     ///
     /// # Errors
     ///
-    /// Nothing took effect.
+    /// Nothing was changed.
     pub fn finish(mut self) -> Result<(), Error> {
         self.send()?;
         if self.is_new {
             table::index(&mut self.client)?;
         }
         self.client.batch_execute("COMMIT")?;
-        // The planner knows nothing of a new table.
+        // The planner has no statistics of a new table.
         self.client.batch_execute("ANALYZE hapax_search.page")?;
         Ok(())
     }
@@ -135,7 +135,7 @@ impl Loader {
         fn column<T>(ready: &[Ready], value: impl Fn(&SearchPage) -> T) -> Vec<T> {
             ready.iter().map(|ready| value(&ready.page)).collect()
         }
-        // Zero ends a text in the server.
+        // Zero terminates a text in the server.
         let clean = |text: &str| text.replace('\0', "\u{FFFD}");
         let text = |value: fn(&SearchPage) -> &str| column(&ready, |page| clean(value(page)));
         let ids = column(&ready, |page| number_of(&page.name));

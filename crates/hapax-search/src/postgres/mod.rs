@@ -1,10 +1,10 @@
 //! A search engine on PostgreSQL's full-text search.
 //!
-//! Pages are in one table of a schema of their own, with a `tsvector` of their words under a GIN index, ranked by
-//! `ts_rank`. This project cuts the words, so Chinese and Japanese are found and all engines know the same words.
-//! Guarantees results ordered by rank, then name; document numbers are hashes of names, independent of the order of
-//! arrival; every change is one transaction. Does not handle revocation lists, channel binding, or words beyond
-//! what a `tsvector` holds, about a megabyte a page.
+//! Pages are in one table of a separate schema, with a `tsvector` of their words under a GIN index, ranked by
+//! `ts_rank`. This crate splits the words, so Chinese and Japanese are found and all engines have the same
+//! words. Guarantees results ordered by rank, then name; document numbers are hashes of names, independent of
+//! the order of arrival; every change is one transaction. Does not handle revocation lists, channel binding, or
+//! words beyond the size of a `tsvector`, about a megabyte per page.
 
 mod certificates;
 mod connection;
@@ -38,7 +38,7 @@ pub use load::Loader;
 pub struct PostgresIndex {
     connection: String,
     recipe: String,
-    /// Connections nobody uses at the moment; every thread that asks takes one.
+    /// Idle connections; every querying thread takes one.
     idle: Mutex<Vec<Client>>,
     marked: BTreeSet<u64>,
     /// Names of removed documents that this process shows.
@@ -52,7 +52,7 @@ impl PostgresIndex {
     ///
     /// # Errors
     ///
-    /// The server cannot be reached, or there is no index of this release in the database.
+    /// The server is unreachable, or the database has no index of this release.
     pub fn open(connection: &str) -> Result<Self, Error> {
         let mut client = connect(connection)?;
         let recipe = table::check(&mut client)?.to_string();
@@ -68,7 +68,7 @@ impl PostgresIndex {
         Ok(index)
     }
 
-    /// As [`open`](Self::open), and makes sure that fingerprints are of this recipe.
+    /// As [`open`](Self::open), and checks that fingerprints are of this recipe.
     pub fn open_for(connection: &str, recipe: &RecipeId) -> Result<Self, Error> {
         let index = Self::open(connection)?;
         let stored = index.with(table::check)?;
@@ -78,7 +78,7 @@ impl PostgresIndex {
         }
     }
 
-    /// Sees marks and the last operation as they are now.
+    /// Reads the current marks and the last operation.
     pub fn reload(&mut self) -> Result<(), Error> {
         let (marked, operation) = self.with(|client| {
             let rows = client.query("SELECT id FROM hapax_search.page WHERE marked", &[])?;
@@ -116,7 +116,7 @@ impl PostgresIndex {
         Ok((names("removed")?, names("marked")?))
     }
 
-    /// Lends a connection. One on which something failed is not used again.
+    /// Lends a connection. A connection with a failure is not used again.
     fn with<T>(&self, call: impl FnOnce(&mut Client) -> Result<T, Error>) -> Result<T, Error> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let lent = idle().pop();
@@ -129,7 +129,7 @@ impl PostgresIndex {
         Ok(result)
     }
 
-    /// What is read from the rows of documents, in the order asked for; one may be asked for twice.
+    /// Data of documents from their rows, in the requested order; documents may be requested twice.
     /// The first column is the number.
     fn rows<T>(
         &self,
@@ -151,7 +151,7 @@ fn number(value: i64) -> u64 {
 }
 
 impl std::fmt::Debug for PostgresIndex {
-    /// Without the connection, which may hold a password.
+    /// Without the connection, which may contain a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PostgresIndex").field("recipe", &self.recipe).finish_non_exhaustive()
     }
@@ -211,7 +211,7 @@ impl Showing for PostgresIndex {
         if query.is_empty() {
             return Ok((top, all));
         }
-        // Which results are hidden only the caller knows, so all of them are looked at.
+        // Only the caller knows which results are hidden, so all of them are read.
         let select = "SELECT id, ts_rank($1::text::float4[], vector, $2::text::tsquery) AS rank \
                       FROM hapax_search.page WHERE vector @@ $3::text::tsquery \
                       AND (NOT removed OR name = ANY($6::text[])) \
@@ -247,7 +247,7 @@ impl Showing for PostgresIndex {
 }
 
 impl PostgresIndex {
-    /// Those of the names that no document has, removed or not.
+    /// The names that no document has, removed or not.
     pub fn unknown(&self, names: &[String]) -> Result<Vec<String>, Error> {
         let select = "SELECT name FROM hapax_search.page WHERE name = ANY($1)";
         let rows = self.with(|client| Ok(client.query(select, &[&names])?))?;
@@ -268,7 +268,7 @@ impl Removing for PostgresIndex {
         let note = "UPDATE hapax_search.manifest SET operation = $1";
         let changed = self.with(|client| {
             let mut transaction = client.transaction()?;
-            // First, so that of two changes at once one waits for the other.
+            // Written first, so that concurrent changes wait for each other.
             transaction.execute(note, &[&operation])?;
             let changed = transaction.execute(update.as_str(), &[&names])?;
             transaction.commit()?;

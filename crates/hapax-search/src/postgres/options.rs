@@ -1,10 +1,9 @@
-//! What a connection says about encryption, apart from the rest of it.
+//! Separates the encryption options of a connection from the rest.
 //!
-//! The client library reads neither `sslrootcert` nor `verify-full`, so these options are taken out of
-//! the connection before the library sees it, in both of its forms: `key=value` pairs and addresses.
-//! Of an option that is stated twice the last counts, as in libpq.
-//!
-//! Does not check the rest: what cannot be split is left for the library to refuse.
+//! The client library supports neither `sslrootcert` nor `verify-full`, so these options are extracted from the
+//! connection before the library sees it, in both of its forms: `key=value` pairs and addresses. Of a repeated
+//! option the last counts, as in libpq. Does not validate the rest: what cannot be split is left for the
+//! library to refuse.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +12,7 @@ use url::form_urlencoded;
 
 use super::error::Error;
 
-/// The options that are taken out.
+/// The extracted options.
 const TAKEN: [&str; 4] = ["sslmode", "sslrootcert", "sslcert", "sslkey"];
 
 /// Options of libpq that would be ignored, and what to do instead.
@@ -26,7 +25,7 @@ const REFUSED: [(&str, &str); 4] = [
 
 /// A connection in two parts.
 pub(super) struct Parts {
-    /// The connection without the options below.
+    /// The connection without the extracted options.
     pub(super) rest: String,
     options: BTreeMap<&'static str, String>,
 }
@@ -56,7 +55,7 @@ impl Parts {
     }
 }
 
-/// An option and the bytes it takes, with the sign that separates it from the next one.
+/// An option and its byte range, including the separator after it.
 struct Stated {
     name: String,
     value: String,
@@ -67,7 +66,7 @@ fn is_address(connection: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| connection.starts_with(scheme))
 }
 
-/// Options are behind the question mark, and that is behind the password.
+/// Options follow the question mark, and that follows the password.
 fn of_address(connection: &str) -> Vec<Stated> {
     let host = connection.find('@').unwrap_or(0);
     let Some(mark) = connection[host..].find('?') else { return Vec::new() };
@@ -76,7 +75,7 @@ fn of_address(connection: &str) -> Vec<Stated> {
     for text in connection[at..].split_inclusive('&') {
         let place = at..at + text.len();
         at = place.end;
-        // A plus is a plus here, other than in a form.
+        // A plus is literal here, unlike in a form.
         let pair = text.trim_end_matches('&').replace('+', "%2B");
         if let Some((name, value)) = form_urlencoded::parse(pair.as_bytes()).next() {
             found.push(Stated { name: name.into_owned(), value: value.into_owned(), place });
@@ -85,7 +84,7 @@ fn of_address(connection: &str) -> Vec<Stated> {
     found
 }
 
-/// `key = value` pairs; a value may be in quotes, and a backslash takes the next sign as it is.
+/// `key = value` pairs; a value may be quoted, and a backslash escapes the next character.
 fn of_pairs(connection: &str) -> Vec<Stated> {
     let mut found = Vec::new();
     let mut signs = connection.char_indices().peekable();
@@ -164,7 +163,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is left over means what it meant, and what is no connection stays none.
+        /// The remaining options keep their meaning, and invalid connections stay invalid.
         #[test]
         fn the_rest_of_a_connection_is_unchanged(
             user in "[ -~]{1,9}", place in 0usize..3, quote in any::<bool>(), any in "\\PC{0,40}",

@@ -1,4 +1,4 @@
-//! Removed documents shown again, to this process alone.
+//! Shows removed documents again, in this process only.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the database holds: a schema with a row about the index and a row for each page.
+//! The contents of the database: a schema with a row about the index and a row per page.
 
 use hapax::fingerprint::RecipeId;
 use postgres::GenericClient;
@@ -6,7 +6,7 @@ use postgres::GenericClient;
 use super::error::Error;
 use crate::words;
 
-/// Changes whenever the table or the way words are written into it does.
+/// Must change with the table or the way words are written into it.
 const FORMAT: i32 = 1;
 
 const CREATE: &str = "
@@ -39,13 +39,13 @@ const CREATE: &str = "
     );
     CREATE INDEX page_marked ON hapax_search.page (id) WHERE marked;";
 
-/// Is there an index, of whatever format?
+/// Whether there is an index of any format.
 pub(super) fn exists(client: &mut impl GenericClient) -> Result<bool, Error> {
     let row = client.query_one("SELECT to_regnamespace('hapax_search') IS NOT NULL", &[])?;
     Ok(row.get(0))
 }
 
-/// Makes an empty one. Words are not indexed before [`index`].
+/// Creates an empty index. Words are not indexed before [`index`].
 pub(super) fn create(client: &mut impl GenericClient, recipe: &RecipeId) -> Result<(), Error> {
     client.batch_execute(CREATE)?;
     client.execute(
@@ -55,14 +55,14 @@ pub(super) fn create(client: &mut impl GenericClient, recipe: &RecipeId) -> Resu
     Ok(())
 }
 
-/// Indexes the words of all pages, faster than one by one.
+/// Indexes the words of all pages, which is faster than one by one.
 pub(super) fn index(client: &mut impl GenericClient) -> Result<(), Error> {
     let create = "CREATE INDEX page_vector ON hapax_search.page USING gin (vector)";
     client.batch_execute(create)?;
     Ok(())
 }
 
-/// The recipe of the index, if it is one that this release reads.
+/// The recipe of the index, if this release can read it.
 pub(super) fn check(client: &mut impl GenericClient) -> Result<RecipeId, Error> {
     if !exists(client)? {
         return Err(Error::Missing);

@@ -1,8 +1,8 @@
-//! Writes pages and queries in PostgreSQL's text forms of `tsvector` and `tsquery`.
+//! Formats pages and queries as PostgreSQL's `tsvector` and `tsquery`.
 //!
-//! Every word is quoted, so none of its characters has a meaning. Title words have the label A, others none. Keeps
-//! the server's limits: positions up to 16383, 255 of them a word, less than a megabyte of words; the end of the
-//! page is left out first.
+//! Every word is quoted, so its characters have no special meaning. Title words have the label A, others none.
+//! Observes the server's limits: positions up to 16383, 255 of them per word, less than a megabyte of words;
+//! the end of the page is left out first.
 //!
 //! Source: PostgreSQL 15 documentation, 8.11 "Text Search Types" and 12.11 "Limitations".
 
@@ -13,19 +13,19 @@ use crate::page::SearchPage;
 use crate::query::ParsedQuery;
 use crate::words::Words;
 
-/// What words without label, with labels C and B, and in titles (A) are worth to `ts_rank`.
+/// Weights of words for `ts_rank`: without label, labels C and B, and in titles (A).
 pub(super) const WEIGHTS: &str = "{0.5,0.5,0.5,1.0}";
 
 const LAST_POSITION: u32 = 16_383;
 const MOST_POSITIONS: usize = 255;
-/// The server stores words and positions in less than a megabyte.
+/// The server limits words and positions to less than a megabyte.
 const MOST_BYTES: usize = 1_000_000;
-/// Between title, address and body, so that no phrase spans them.
+/// Gap between title, address and body, so that no phrase spans them.
 const GAP: u32 = 10;
 
 #[derive(Default)]
 struct Places {
-    /// (position, is it in the title)
+    /// (position, whether it is in the title)
     at: Vec<(u32, bool)>,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn of_page(page: &SearchPage, words: &mut Words) -> String {
         words.of_page(text, |at, word| {
             let at = start.saturating_add(at).min(LAST_POSITION);
             last = at;
-            // Zero ends a text in the server.
+            // Zero terminates a text in the server.
             if word.contains('\0') {
                 return;
             }

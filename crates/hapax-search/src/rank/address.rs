@@ -1,12 +1,11 @@
 //! Decides when links to two addresses are links to the same page.
 //!
-//! The scheme does not count, nor the fragment, the case of the host, or one slash at the end:
-//! `http://Example.org/a/` and `https://example.org/a#top` are one page. Everything else is as the
-//! WHATWG URL standard writes it.
+//! Ignores the scheme, the fragment, the case of the host, and one slash at the end: `http://Example.org/a/`
+//! and `https://example.org/a#top` are one page. Everything else is normalized by the WHATWG URL standard.
 
 use url::Url;
 
-/// How a page is called by those who link to it; `None` for what is no address on the web.
+/// The key of the page at an address; `None` if it is not a web address.
 pub fn page_key(address: &str) -> Option<String> {
     let mut url = Url::parse(address.trim()).ok()?;
     if !matches!(url.scheme(), "http" | "https") {

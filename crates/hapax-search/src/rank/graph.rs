@@ -1,16 +1,16 @@
-//! Who links to whom, as a compressed list of sources for each target.
+//! The link graph, as a compressed list of sources per target.
 //!
-//! Links of a page to itself say nothing of its authority and are dropped, as are repeated ones.
-//! Eight bytes a page and four a link.
+//! Links of a page to itself carry no authority and are dropped, as are repeated ones. Takes eight bytes per
+//! page and four per link.
 
-/// A web of pages numbered from 0, without links of pages to themselves and without repetitions.
+/// A web of pages numbered from 0, without self-links and repeated links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// Where the sources of each page begin, and where the last ones end.
+    /// Start of the sources of each page, and the end of the last ones.
     starts: Vec<u64>,
-    /// Pages that link to a page, ascending, page after page.
+    /// The pages that link to a page, ascending, page by page.
     sources: Vec<u32>,
-    /// To how many pages a page links.
+    /// Number of pages that a page links to.
     out_degrees: Vec<u32>,
 }
 
@@ -20,14 +20,14 @@ pub enum GraphError {
     /// Page numbers are 32 bits.
     #[error("{nodes} pages are too many for a graph: at most {} can be ranked", u32::MAX)]
     TooManyPages { nodes: usize },
-    /// An edge names a page that there is not.
+    /// A link refers to an unknown page.
     #[error("a link from page {from} to page {to}: there are only {nodes} pages, from 0")]
     NoSuchPage {
-        /// Where the link is.
+        /// The page with the link.
         from: u32,
-        /// Where it leads.
+        /// The page it links to.
         to: u32,
-        /// How many pages there are.
+        /// Number of pages.
         nodes: usize,
     },
 }
@@ -37,7 +37,7 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// There are too many pages, or a link to or from a page that is none of them.
+    /// There are too many pages, or a link refers to an unknown page.
     pub fn new(nodes: usize, links: &[(u32, u32)]) -> Result<Self, GraphError> {
         if nodes > u32::MAX as usize {
             return Err(GraphError::TooManyPages { nodes });
@@ -46,8 +46,8 @@ impl Graph {
         if let Some(&(from, to)) = links.iter().find(outside) {
             return Err(GraphError::NoSuchPage { from, to, nodes });
         }
-        // Distributing by target what is ordered by source leaves the sources of each target
-        // in order: two passes instead of a sort.
+        // Distributing by target what is sorted by source keeps the sources of each target sorted:
+        // two passes instead of a sort.
         let by_source = distribute(nodes, links.iter().map(|&(from, to)| (from, to)));
         let transposed = distribute(nodes, by_source.iter().map(|(from, to)| (to, from)));
         Ok(Self::without_repetitions(nodes, &transposed))
@@ -72,7 +72,7 @@ impl Graph {
         Self { starts, sources, out_degrees }
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub fn nodes(&self) -> usize {
         self.out_degrees.len()
     }
@@ -81,7 +81,7 @@ impl Graph {
         self.sources.len()
     }
 
-    /// To how many other pages a page links.
+    /// Number of other pages that a page links to.
     pub fn out_degree(&self, page: usize) -> u32 {
         self.out_degrees[page]
     }
@@ -92,7 +92,7 @@ impl Graph {
     }
 }
 
-/// Lists of numbers, one behind the other.
+/// Concatenated lists of numbers.
 struct Lists {
     starts: Vec<usize>,
     items: Vec<u32>,
@@ -109,7 +109,7 @@ impl Lists {
     }
 }
 
-/// The items of each key below `keys`, in the order in which they come.
+/// The items of each key below `keys`, in their original order.
 fn distribute(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Lists {
     let mut starts = vec![0usize; keys + 1];
     for (key, _) in pairs.clone() {

@@ -1,8 +1,8 @@
-//! Computes the authority that links give each page.
+//! Computes the authority of pages from links.
 //!
 //! [`Graph`] holds the links, [`pagerank`](pagerank()) computes the scores, [`web`] finds links in a corpus,
-//! [`names`] and [`table`] read lists of links, [`scores`] reads and writes scores. Guarantees the same scores to
-//! the last bit for any number of threads and any order of edges.
+//! [`names`] and [`table`] read lists of links, [`scores`] reads and writes scores. Guarantees the same scores
+//! to the last bit for any number of threads and any order of edges.
 
 mod address;
 mod graph;
@@ -26,7 +26,7 @@ mod tests {
     use super::web::Web;
     use super::*;
 
-    /// See `tests/data/README.md` for where both come from.
+    /// `tests/data/README.md` describes the origin of both.
     const LINKS: &str = include_str!("../../tests/data/debian12-sample.tsv");
     const SCORES: &str = include_str!("../../tests/data/debian12-sample.pagerank.tsv");
 

@@ -1,9 +1,7 @@
-//! Links between pages that have names, as people keep them: a line for each link, `from<TAB>to`.
+//! Reads links between named pages: one `from<TAB>to` per line.
 //!
-//! Names are taken as they are. Pages are numbered in the order in which they are first named. A line
-//! that is no link is an error with its number.
-//!
-//! Does not know what names mean: see `web` for addresses that are spelt differently.
+//! Names are used as they are. Pages are numbered in order of first occurrence. A malformed line is an error
+//! with its number. Does not interpret names; `web` handles different spellings of addresses.
 
 use std::hash::{BuildHasher, Hasher};
 use std::io::BufRead;
@@ -12,12 +10,12 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::graph::{Graph, GraphError};
 
-/// A name to number and back.
+/// Numbers by name.
 #[expect(clippy::disallowed_types, reason = "looked up only, never gone through")]
 type Numbers = std::collections::HashMap<Box<str>, u32, Seeded>;
 
-/// Names are short and many, and may be chosen by somebody who wants them to collide: a quick hash
-/// with a seed of its own.
+/// A fast hash with a random seed: names are short and many, and an attacker could choose colliding
+/// ones.
 #[derive(Clone, Copy, Debug)]
 struct Seeded(u64);
 
@@ -42,7 +40,7 @@ impl Hasher for NameHasher {
         self.0 = xxh3_64_with_seed(bytes, self.0);
     }
 
-    // What ends a string need not be mixed in: there is nothing behind it.
+    // The terminator of a string can be ignored, because nothing follows it.
     fn write_u8(&mut self, _: u8) {}
 
     fn finish(&self) -> u64 {
@@ -50,7 +48,7 @@ impl Hasher for NameHasher {
     }
 }
 
-/// Links on their way into a [`Graph`].
+/// Links for a [`Graph`].
 #[derive(Clone, Debug, Default)]
 pub struct NamedLinks {
     numbers: Numbers,
@@ -58,17 +56,17 @@ pub struct NamedLinks {
     links: Vec<(u32, u32)>,
 }
 
-/// Why links could not be read.
+/// Reading links failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinksError {
-    /// A line that is not two names.
+    /// A line does not have two names.
     #[error("line {line}: {found} columns; a link is two names with a tab between them")]
     Columns { line: u64, found: usize },
-    /// Reading failed, or it is not UTF-8.
+    /// A read error, or invalid UTF-8.
     #[error("line {line} cannot be read")]
     Read { line: u64, source: std::io::Error },
-    /// A table that cannot be read.
+    /// An unreadable table.
     #[error("the table cannot be read: {why}")]
     Table { why: String },
     /// A table without columns of links.
@@ -85,7 +83,7 @@ impl NamedLinks {
         Self::default()
     }
 
-    /// The number of a page, a new one if it was not named before.
+    /// The number of a page; assigns a new one to a new name.
     pub fn page(&mut self, name: &str) -> Result<u32, GraphError> {
         if let Some(&number) = self.numbers.get(name) {
             return Ok(number);
@@ -115,12 +113,12 @@ impl NamedLinks {
     ///
     /// # Errors
     ///
-    /// A line is something else. Links before it have been added.
+    /// A line is malformed. The links before it have been added.
     pub fn read_tsv(&mut self, text: impl BufRead) -> Result<(), LinksError> {
         read_tsv(text, |from, to| self.link(from, to))
     }
 
-    /// All links so far, repeated ones included.
+    /// All links so far, including repeated ones.
     pub fn links(&self) -> &[(u32, u32)] {
         &self.links
     }
@@ -140,11 +138,12 @@ impl NamedLinks {
     }
 }
 
-/// Reads links: lines of two names with a tab between them. Empty lines and lines that begin with
-/// `#` are passed, as is a first line `src dst` or `from to`.
+/// Reads links: lines of two names with a tab between them. Skips empty lines and lines that begin
+/// with `#`, and a first line `src dst` or `from to`.
 ///
 /// # Errors
 ///
+/// A line is malformed. The links before it have been passed on.
 /// A line is something else. Links before it have been handed over.
 pub fn read_tsv(
     mut text: impl BufRead,

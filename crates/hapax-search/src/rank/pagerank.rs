@@ -1,32 +1,32 @@
 //! PageRank by power iteration.
 //!
-//! A reader follows a link with probability *d* (damping) and otherwise goes to any page, also from a page without
-//! links; a page's score is the reader's share of time there. Scores add up to 1. Sums are made in a fixed order,
-//! so the result does not depend on threads. An iteration that stops before converging says so.
+//! A random reader follows a link with probability *d* (damping) and otherwise goes to any page, as from a page
+//! without links; a page's score is the reader's share of time there. Scores add up to 1. Sums have a fixed
+//! order, so the result does not depend on threads. Reports an iteration that stops before converging.
 //!
-//! Source: Page, Brin, Motwani, Winograd 1998; dangling pages as in Langville and Meyer, *Deeper Inside PageRank*,
-//! 2004, section 3. The stated error is the change of one iteration times d / (1 - d), which bounds the distance to
-//! the true scores.
+//! Source: Page, Brin, Motwani, Winograd 1998; dangling pages as in Langville and Meyer, *Deeper Inside
+//! PageRank*, 2004, section 3. The stated error is the change of one iteration times d / (1 - d), which bounds
+//! the distance to the true scores.
 
 use rayon::prelude::*;
 
 use super::graph::Graph;
 
-/// Pages summed up together. Part of the result's last bits, so it never depends on the machine.
+/// Pages per partial sum. Affects the result's last bits, so it is the same on every machine.
 const BLOCK: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankSettings {
-    /// How likely the reader is to follow a link.
+    /// Probability of following a link.
     pub damping: f64,
-    /// How far from the true scores the result may be, summed over all pages.
+    /// Maximum distance from the true scores, summed over all pages.
     pub tolerance: f64,
     pub most_iterations: u32,
 }
 
 /// The damping of the original paper.
 pub const DEFAULT_DAMPING: f64 = 0.85;
-/// Far below what orders pages, and reached in about 130 iterations.
+/// Far below differences that affect the order of pages; reached in about 130 iterations.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
 /// Enough for a tolerance of 1e-13 at the default damping.
 pub const DEFAULT_MOST_ITERATIONS: u32 = 250;
@@ -42,11 +42,11 @@ impl Default for RankSettings {
 }
 
 impl RankSettings {
-    /// Are they in range?
+    /// Checks the ranges.
     ///
     /// # Errors
     ///
-    /// One is not.
+    /// A setting is out of range.
     pub fn check(&self) -> Result<(), RankError> {
         if !(0.0..1.0).contains(&self.damping) {
             return Err(RankError::Damping { given: self.damping });
@@ -60,39 +60,39 @@ impl RankSettings {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranks {
-    /// By page. They add up to 1.
+    /// By page; they add up to 1.
     pub scores: Vec<f64>,
-    /// How many iterations it took.
+    /// Number of iterations.
     pub iterations: u32,
-    /// How far from the true scores they are at most, summed over all pages.
+    /// Maximum distance from the true scores, summed over all pages.
     pub error: f64,
-    /// Is that within the tolerance?
+    /// Whether that is within the tolerance.
     pub converged: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RankError {
-    /// The reader would never or always follow links.
+    /// The probability is not between 0 and 1.
     #[error("a damping of {given} is out of range: it must be at least 0 and below 1")]
     Damping { given: f64 },
-    /// Not a distance.
+    /// The tolerance is not a positive number.
     #[error("a tolerance of {given} is out of range: it must be above 0")]
     Tolerance { given: f64 },
-    /// The reader's destinations are not those of the graph.
+    /// The number of preferences differs from the number of pages.
     #[error("{given} preferences for {nodes} pages: there must be one for each")]
     Preferences {
         given: usize,
-        /// How many pages there are.
+        /// Number of pages.
         nodes: usize,
     },
-    /// A preference that is no share, or none above zero.
+    /// A preference is negative or not a number, or none is positive.
     #[error("preferences must be finite, not negative, and not all zero")]
     PreferenceValue,
 }
 
-/// The scores of all pages. Where the reader goes who follows no link is any page, or by
-/// `preferences`, if given: one for each page, in proportion.
+/// The scores of all pages. A reader that follows no link goes to any page or, if given, to pages
+/// in proportion to `preferences`.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ pub fn pagerank(
     }
 }
 
-/// Where a reader goes who follows no link.
+/// The probabilities of a reader that follows no link.
 fn jumps(nodes: usize, preferences: Option<&[f64]>) -> Result<Vec<f64>, RankError> {
     let Some(preferences) = preferences else {
         return Ok(vec![1.0 / nodes.max(1) as f64; nodes]);
@@ -142,7 +142,7 @@ fn jumps(nodes: usize, preferences: Option<&[f64]>) -> Result<Vec<f64>, RankErro
     Ok(preferences.iter().map(|share| share / total).collect())
 }
 
-/// What each page gives to each page it links to; gives back what pages without links have.
+/// What each page passes to each page it links to; returns the total of pages without links.
 fn share_out(graph: &Graph, scores: &[f64], shares: &mut [f64]) -> f64 {
     let blocks = shares.par_chunks_mut(BLOCK).zip(scores.par_chunks(BLOCK)).enumerate();
     let dangling: Vec<f64> = blocks
@@ -196,11 +196,11 @@ mod tests {
     use super::*;
 
     fn exactly() -> RankSettings {
-        // A damping of 0.9 takes more than the default's steps to get there.
+        // A damping of 0.9 takes more than the default number of iterations.
         RankSettings { tolerance: 1e-13, most_iterations: 1000, ..RankSettings::default() }
     }
 
-    /// The whole matrix of the reader's steps, applied five hundred times.
+    /// Reference implementation: the whole transition matrix, applied five hundred times.
     fn dense(nodes: usize, links: &[(u32, u32)], damping: f64, jumps: &[f64]) -> Vec<f64> {
         let mut linked = vec![vec![false; nodes]; nodes];
         for &(from, to) in links.iter().filter(|(from, to)| from != to) {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stated_error_bounds_the_real_one() {
+    fn the_stated_error_bounds_the_true_one() {
         let links: Vec<(u32, u32)> = (0..200).map(|i| (i % 30, (i * i + 7) % 40)).collect();
         let graph = Graph::new(40, &links).unwrap();
         let truth = pagerank(&graph, &exactly(), None).unwrap();

@@ -1,9 +1,8 @@
-//! Scores as people keep them: lines of `name<TAB>score`, or a table with two columns.
+//! Reads and writes scores: lines of `name<TAB>score`, or a table with two columns.
 //!
-//! Scores are looked up by address, however it is spelt ([`page_key`]), or by name. What is written is
-//! read again to the last bit; a line that is not a score is an error with its number.
-//!
-//! Does not know where scores come from: clicks do as well as links.
+//! Scores are looked up by address in any spelling ([`page_key`]), or by name. Written scores are read back to
+//! the last bit; a malformed line is an error with its number. Does not know where scores come from; clicks
+//! work as well as links.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +22,7 @@ use super::web::Web;
 use crate::engine::DocumentFacts;
 use crate::guard::guarded;
 
-/// How the column of names may be called in a table.
+/// Possible names of the column of names in a table.
 const NAMES: [&str; 5] = ["url", "document", "id", "name", "page"];
 const SCORES: [&str; 3] = ["score", "pagerank", "rank"];
 
@@ -32,7 +31,7 @@ pub struct Scores {
     by_name: BTreeMap<String, f64>,
 }
 
-/// Why scores could not be read.
+/// Reading scores failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoresError {
@@ -41,10 +40,10 @@ pub enum ScoresError {
     Open(#[from] hapax_corpus::Error),
     #[error("line {line} cannot be read")]
     Read { line: u64, source: io::Error },
-    /// A line that is not a score.
+    /// A malformed line.
     #[error("line {line}: `{found}` is not a score: a line is a name, a tab, and a number")]
     Line { line: u64, found: String },
-    /// A table that has none.
+    /// A table without scores.
     #[error("the table of scores cannot be read: {why}")]
     Table { why: String },
     #[error("there are no scores in it")]
@@ -52,11 +51,11 @@ pub enum ScoresError {
 }
 
 impl Scores {
-    /// Reads lines, packed or not, or a Parquet file.
+    /// Reads lines, compressed or not, or a Parquet file.
     ///
     /// # Errors
     ///
-    /// It is something else.
+    /// It is neither.
     pub fn read(path: &Path) -> Result<Self, ScoresError> {
         let mut text = Unpacked::open(path)?;
         let first = text.fill_buf().map_err(|source| ScoresError::Read { line: 1, source })?;
@@ -83,7 +82,7 @@ impl Scores {
             let (name, score) = row.split_once('\t').unwrap_or((row, ""));
             match score.trim().parse::<f64>() {
                 Ok(score) if !score.is_nan() => scores.insert(name, score),
-                // A header is the only line that may be something else.
+                // A header may only be the first line.
                 _ if number == 1 && SCORES.contains(&score.trim()) => {}
                 _ => return Err(ScoresError::Line { line: number, found: row.to_owned() }),
             }
@@ -138,7 +137,7 @@ impl Scores {
         *known = known.max(score);
     }
 
-    /// The score of a page by its address or, where that has none, by its name.
+    /// The score of a page by its address or else by its name.
     pub fn get(&self, url: &str, name: &str) -> Option<f64> {
         let of = |text: &str| match page_key(text) {
             Some(key) => self.by_name.get(&key),
@@ -147,8 +146,8 @@ impl Scores {
         of(url).or_else(|| of(name)).copied()
     }
 
-    /// Gives documents these scores in place of their own, if there are any: a document that is not
-    /// named has none then, because two scales cannot be compared.
+    /// Replaces the scores of documents by these, if given; a document without an entry then has no
+    /// score, because two scales cannot be compared.
     pub fn replace(scores: Option<&Self>, facts: &mut [DocumentFacts]) {
         let Some(scores) = scores else { return };
         for one in facts {
@@ -156,7 +155,7 @@ impl Scores {
         }
     }
 
-    /// How many pages have one.
+    /// Number of pages with a score.
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
@@ -165,13 +164,13 @@ impl Scores {
         self.by_name.is_empty()
     }
 
-    /// In the order of the names.
+    /// In order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.by_name.iter().map(|(name, score)| (name.as_str(), *score))
     }
 }
 
-/// Names and scores of a web, best first, then by name.
+/// The names and scores of a web, best first, then by name.
 pub fn ranking<'a>(web: &'a Web, scores: &[f64]) -> Vec<(&'a str, f64)> {
     let mut rows: Vec<(&str, f64)> =
         web.names.iter().map(|(name, page)| (&**name, scores[*page as usize])).collect();
@@ -179,7 +178,7 @@ pub fn ranking<'a>(web: &'a Web, scores: &[f64]) -> Vec<(&'a str, f64)> {
     rows
 }
 
-/// Lines of name, tab and score, with as many digits as it takes to read the same number again.
+/// Writes lines of name, tab and score, with enough digits to read back the same number.
 pub fn write_tsv(rows: &[(&str, f64)], mut out: impl Write) -> io::Result<()> {
     for (name, score) in rows {
         writeln!(out, "{}\t{score:e}", in_a_line(name))?;
@@ -187,7 +186,8 @@ pub fn write_tsv(rows: &[(&str, f64)], mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// A name that cannot begin another line or column: what it would score there is not its own.
+/// Replaces characters that would start another line or column, which could set the score of
+/// another page.
 fn in_a_line(name: &str) -> Cow<'_, str> {
     match name.contains(['\t', '\n', '\r']) {
         false => Cow::Borrowed(name),
@@ -195,7 +195,7 @@ fn in_a_line(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A Parquet table with the columns `url` and `score`.
+/// Writes a Parquet table with the columns `url` and `score`.
 pub fn write_parquet(rows: &[(&str, f64)], out: impl Write + Send) -> io::Result<()> {
     let names: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.0)));
     let scores: ArrayRef = Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| row.1)));

@@ -1,7 +1,6 @@
-//! Links in a table: two columns of a Parquet file, of text or of whole numbers.
+//! Reads links from two columns of a Parquet file, of text or of integers.
 //!
-//! A damaged file is an error, also where the Parquet library panics. Which pages the names stand
-//! for is not known here.
+//! A damaged file is an error, even if the Parquet library panics. Does not interpret names.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,20 +19,20 @@ use super::graph::GraphError;
 use super::names::LinksError;
 use crate::guard::guarded;
 
-/// How the two columns may be called.
+/// Possible names of the two columns.
 const COLUMNS: [(&str, &str); 4] =
     [("src", "dst"), ("from", "to"), ("source", "target"), ("src_id", "dst_id")];
-/// Rows that are decoded together.
-const TOGETHER: usize = 8192;
-/// The first bytes of such a file.
+/// Rows per batch.
+const BATCH_SIZE: usize = 8192;
+/// First bytes of a Parquet file.
 pub const MAGIC: &[u8] = b"PAR1";
 
 /// Reads links from columns called `src` and `dst`, `from` and `to`, `source` and `target`, or
-/// `src_id` and `dst_id`. A row without one of both is passed.
+/// `src_id` and `dst_id`. Skips rows with a null in either.
 ///
 /// # Errors
 ///
-/// It is no such table. Links before the damage have been handed over.
+/// It is not such a table. The links before the damage have been passed on.
 pub fn read_parquet(
     file: File,
     link: impl FnMut(&str, &str) -> Result<(), GraphError>,
@@ -41,14 +40,14 @@ pub fn read_parquet(
     guarded(|| read_rows(file, link), |why| LinksError::Table { why })
 }
 
-/// A table whose sizes are as they may be, and no more of its rows at a time than fit.
+/// Opens a table after checking its claimed sizes, with a number of rows per batch that fits.
 pub(crate) fn opened(file: File) -> Result<ParquetRecordBatchReaderBuilder<File>, ParquetError> {
-    let together = hapax_corpus::rows_at_a_time(&file, TOGETHER)
+    let together = hapax_corpus::rows_at_a_time(&file, BATCH_SIZE)
         .map_err(|error| ParquetError::External(Box::new(error)))?;
     Ok(ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(together))
 }
 
-/// Writes a table, packed with Zstandard.
+/// Writes a table with Zstandard compression.
 pub(crate) fn write(
     columns: Vec<(&str, ArrayRef)>,
     out: impl Write + Send,
@@ -78,7 +77,7 @@ fn read_rows(
     };
     let mask = ProjectionMask::roots(builder.parquet_schema(), [from, to]);
     let reader = builder.with_projection(mask).build().map_err(|e| bad(&e))?;
-    // Columns come in the order of the file.
+    // Columns are in the order of the file.
     let (from, to) = if from < to { (0, 1) } else { (1, 0) };
     for batch in reader {
         let batch = batch.map_err(|e| bad(&e))?;
@@ -92,7 +91,7 @@ fn read_rows(
     Ok(())
 }
 
-/// A column whose values have a name.
+/// A column with a name per value.
 struct Texts<'a>(Box<dyn Fn(usize) -> Option<std::borrow::Cow<'a, str>> + 'a>);
 
 impl<'a> Texts<'a> {
@@ -162,7 +161,7 @@ mod tests {
         assert_eq!(numbers[0], ("1".to_owned(), "1".to_owned()));
     }
 
-    /// Whatever byte is changed, links come or an error does.
+    /// A changed byte gives links or an error.
     #[test]
     fn a_damaged_table_is_read_or_refused_and_never_a_panic() {
         let column = || -> ArrayRef { Arc::new(StringArray::from(vec!["a", "b", "c", "a"])) };

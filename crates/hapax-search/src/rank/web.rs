@@ -1,8 +1,8 @@
 //! Builds a [`Graph`] from the pages of a corpus and the links between them.
 //!
-//! Links are resolved against the page's `<base>` or its address. Documents with the same [`page_key`] are one page
-//! with the links of all, and each of their addresses gets its score. A link to an address that redirects counts
-//! for its target. The graph depends on the corpus alone, and whatever is left out is counted.
+//! Links are resolved against the page's `<base>` or its address. Documents with the same [`page_key`] are one
+//! page with the links of all, and each of their addresses gets its score. A link to an address that redirects
+//! counts for the target. The graph depends on the corpus alone, and everything left out is counted.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -15,47 +15,47 @@ use super::address::page_key;
 use super::graph::{Graph, GraphError};
 use super::names::{LinksError, NamedLinks};
 
-/// Redirects followed before giving up; browsers do no more.
+/// Maximum length of a chain of redirects, as in browsers.
 const MOST_HOPS: usize = 20;
 
-/// Links looked at in one page: lists of everything a site has are pages as well.
+/// Maximum number of links per page; lists of everything on a site are pages, too.
 const MOST_LINKS: usize = 1_000_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebOptions {
-    /// Addresses that are linked to and are no document of the corpus are pages as well.
+    /// Whether addresses outside the corpus count as pages.
     pub outside: bool,
-    /// Links that say `rel=nofollow` do not count.
+    /// Whether links with `rel=nofollow` are ignored.
     pub drop_nofollow: bool,
 }
 
-/// What was found, and what was left out.
+/// Counts of what was found and left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WebCounts {
     pub documents: u64,
-    /// Documents without an address on the web.
+    /// Documents without a web address.
     pub without_address: u64,
-    /// Documents whose page another document is, too.
+    /// Documents that are the same page as another one.
     pub same_page: u64,
-    /// Documents that are neither HTML nor text, or damaged: they link nowhere.
+    /// Documents that are neither HTML nor text, or damaged, so they have no links.
     pub unreadable: u64,
-    /// Links found or read, before anything is left out.
+    /// Links found or read, before any is left out.
     pub links_read: u64,
-    /// Left out for `rel=nofollow`.
+    /// Left out because of `rel=nofollow`.
     pub nofollow: u64,
-    /// Left out because they lead to, or come from, no page of the corpus.
+    /// Left out because they are from or to a page outside the corpus.
     pub unknown: u64,
-    /// Left out because they lead to their own page.
+    /// Left out because they link to their own page.
     pub to_itself: u64,
-    /// Left out because the same link was there before.
+    /// Left out because they are repeated.
     pub repeated: u64,
     pub links: u64,
     pub pages: u64,
-    /// Pages that link nowhere: whoever is there goes to any page.
+    /// Pages without links; the reader goes from there to any page.
     pub dangling: u64,
 }
 
-/// Pages with names, and who links to whom.
+/// Named pages and their links.
 #[derive(Clone, Debug)]
 pub struct Web {
     pub graph: Graph,
@@ -67,15 +67,15 @@ pub struct Web {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebError {
-    /// The corpus cannot be read.
+    /// The corpus is unreadable.
     #[error(transparent)]
     Corpus(#[from] hapax_corpus::Error),
-    /// A list of links cannot be read.
+    /// A list of links is unreadable.
     #[error(transparent)]
     Links(#[from] LinksError),
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// Nothing that could be linked to.
+    /// No document has an address.
     #[error("none of {documents} documents has an address: links lead to addresses")]
     NoAddresses { documents: u64 },
 }
@@ -84,14 +84,14 @@ pub enum WebError {
 pub struct WebBuilder {
     options: WebOptions,
     links: NamedLinks,
-    /// By number of the address: is there such a document?
+    /// By number of the address: whether the corpus has such a document.
     known: Vec<bool>,
     names: Vec<(Box<str>, u32)>,
     redirects: BTreeMap<u32, u32>,
     counts: WebCounts,
 }
 
-/// What one document says.
+/// The links of one document.
 #[derive(Default)]
 struct Linking {
     url: String,
@@ -106,12 +106,12 @@ impl WebBuilder {
         Self { options, ..Self::default() }
     }
 
-    /// Adds all documents of a corpus; `read` hears how many of each batch there were, and of what
-    /// was skipped.
+    /// Adds all documents of a corpus; calls `read` with the number of documents of each batch, and
+    /// with skipped errors.
     ///
     /// # Errors
     ///
-    /// The first bad record, unless the source skips them; or there are too many pages.
+    /// The first bad record, unless the source skips them; or too many pages.
     pub fn corpus(
         &mut self,
         source: &Source,
@@ -186,7 +186,7 @@ impl WebBuilder {
         &mut self.known[at]
     }
 
-    /// Adds a link between two addresses of the corpus, however they are spelt.
+    /// Adds a link between two addresses of the corpus, in any spelling.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl WebBuilder {
         }
     }
 
-    /// The graph of all that was added.
+    /// The graph of everything added.
     ///
     /// # Errors
     ///
@@ -213,7 +213,7 @@ impl WebBuilder {
         }
         let all = self.links.names().len();
         self.known.resize(all, false);
-        // Pages of the graph keep the order of their addresses.
+        // Pages keep the order of their addresses.
         let counts_as_page = |address: usize| {
             let redirects = self.redirects.contains_key(&(address as u32));
             self.known[address] || self.options.outside && !redirects
@@ -263,7 +263,7 @@ impl WebBuilder {
 }
 
 impl Web {
-    /// A web of everything that a list of links names.
+    /// A web of everything in a list of links.
     ///
     /// # Errors
     ///
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_is_counted_or_a_page_of_its_own() {
+    fn links_outside_are_counted_or_lead_to_pages() {
         let lines = page("http://a.test/", "<a href='http://c.test/z'>z</a>")
             + &page("http://b.test/", "<a rel=nofollow href='http://a.test'>a</a>");
         let inside = web(&lines, WebOptions::default(), 1);

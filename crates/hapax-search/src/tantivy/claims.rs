@@ -1,8 +1,8 @@
-//! What segments claim, compared with what they hold, before anything is done with them.
+//! Checks the claims of segments against their contents before they are used.
 //!
-//! Tantivy takes memory for what a file claims, where too much ends the process, and opens files in
-//! threads of its own, where a panic does. So the claims that it believes are checked first, and what
-//! a writer will open is opened here, where a panic is an error.
+//! Tantivy allocates memory as claimed by a file, which may abort the process, and opens files in its own
+//! threads, where a panic does. So these claims are checked first, and whatever a writer will open is opened
+//! here, where a panic becomes an error.
 
 use std::path::Path;
 
@@ -15,13 +15,14 @@ use super::error::Error;
 use super::schema::Fields;
 use super::{columns, stored};
 
-/// Refuses files of segments that claim what they cannot hold. Nothing else may be read before.
+/// Refuses segment files with impossible claims. Must precede any other reading.
 pub(super) fn check_files(folder: &Path, index: &Index) -> Result<(), Error> {
     columns::check(folder, index)?;
     stored::check(folder, index)
 }
 
-/// Opens what a writer will open in threads of its own, where a panic would end the process.
+/// Opens everything that a writer will open in its own threads, where a panic would abort the
+/// process.
 pub(super) fn check_segments(index: &Index, fields: Fields) -> tantivy::Result<()> {
     let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
     for segment in reader.searcher().segment_readers() {
@@ -29,7 +30,7 @@ pub(super) fn check_segments(index: &Index, fields: Fields) -> tantivy::Result<(
         texts(segment, "name", documents)?;
         texts(segment, "url", documents)?;
     }
-    // Names are looked up there; of the other files nothing is read but by merges, which are guarded.
+    // Names are looked up there; other files are read by merges only, which are guarded.
     for segment in index.searchable_segment_metas()? {
         let terms = segment.relative_path(SegmentComponent::Terms);
         if !index.directory().validate_checksum(&terms)? {
@@ -39,7 +40,8 @@ pub(super) fn check_segments(index: &Index, fields: Fields) -> tantivy::Result<(
     Ok(())
 }
 
-/// A column of texts, of which each document has one at most: merges take memory for as many as it claims.
+/// A column of texts, with at most one per document; merges allocate memory for as many as it
+/// claims.
 pub(super) fn texts(
     reader: &SegmentReader,
     name: &str,
@@ -54,7 +56,7 @@ pub(super) fn texts(
     Ok(column)
 }
 
-/// How many documents a segment has. It only claims that; but a length is stored for each.
+/// The number of documents of a segment. This is only a claim, but a length is stored for each.
 pub(super) fn documents(reader: &SegmentReader, fields: Fields) -> tantivy::Result<u32> {
     let stored = reader.get_fieldnorms_reader(fields.body)?.num_docs();
     match stored == reader.max_doc() {

@@ -1,10 +1,8 @@
-//! The list of columns of a segment (`.fast`), where Tantivy believes how many there are.
+//! Checks the list of columns of a segment (`.fast`), whose counts Tantivy trusts.
 //!
-//! [`check`] reads the end of the file before Tantivy does: for how many documents it is, where each column
-//! lies, and of which version the dictionaries of texts are. A forged count there, or a dictionary of a
-//! former version, makes Tantivy take memory until there is none.
-//!
-//! Does not look into the columns themselves.
+//! [`check`] reads the end of the file before Tantivy does: the number of documents, the ranges of columns, and
+//! the versions of text dictionaries. A forged count, or a dictionary of a former version, would make Tantivy
+//! allocate all memory. Does not check the columns themselves.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,18 +13,18 @@ use tantivy::index::SegmentComponent;
 use super::cursor::Bytes;
 use super::error::Error;
 
-/// At the end: length of the list, documents, version and a magic number.
+/// At the end: length of the list, documents, version and magic.
 const FOOTER: usize = 20;
 const VERSION: u32 = 2;
-/// At the end of a dictionary: where its blocks end, its terms, its version.
+/// At the end of a dictionary: end of its blocks, number of terms, version.
 const DICTIONARY_FOOTER: usize = 20;
 const DICTIONARY_VERSION: u32 = 3;
-/// Kinds of columns that have a dictionary.
+/// Kinds of columns with a dictionary.
 const WITH_DICTIONARY: [u8; 2] = [3, 4];
-/// Instead of two lengths in one byte there are two numbers.
+/// Two lengths follow as numbers instead of being in one byte.
 const LONG: u8 = 1;
 
-/// Refuses an index with a file of this kind that contradicts itself.
+/// Refuses an index with an inconsistent file of this kind.
 pub(super) fn check(folder: &Path, index: &tantivy::Index) -> Result<(), Error> {
     let failed = |source| Error::tantivy(folder, source);
     for segment in index.searchable_segment_metas().map_err(failed)? {
@@ -69,15 +67,15 @@ fn blocks(dictionary: &[u8]) -> Option<&[u8]> {
     rest.get(..usize::try_from(end).ok()?)
 }
 
-/// Where each column lies, and its kind, which is the last byte of its key. In a block, places come
-/// first: how many borders, the first of them and the steps to the others; then the keys, each as how
-/// much it shares with the one before and what is new.
+/// The range of each column, and its kind, which is the last byte of its key. In a block, ranges
+/// come first: the number of boundaries, the first one and the differences; then the keys, each as
+/// the length of the prefix shared with the previous one, and the rest.
 fn listed(list: &[u8]) -> Option<Vec<(Range<usize>, u8)>> {
     let mut blocks = Bytes(blocks(list)?);
     let mut found = Vec::new();
     while !blocks.0.is_empty() {
         let length = usize::try_from(blocks.u32()?).ok()?;
-        // A block without contents is the end.
+        // An empty block is the end.
         let Some(length) = length.checked_sub(1).filter(|it| *it > 0) else { break };
         let packed = blocks.u8()?;
         let mut block = Bytes(blocks.take(length)?);

@@ -1,4 +1,4 @@
-//! Numbers as Tantivy writes them, read without trust: nothing is taken that is not there.
+//! Decodes Tantivy's numbers from untrusted bytes, with bounds checks.
 
 /// Bytes that are read from the front.
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
@@ -28,12 +28,12 @@ impl<'a> Bytes<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Seven bits a byte, the lowest first; the last byte has the eighth.
+    /// Seven bits per byte, lowest first; the highest bit is set in the last byte.
     pub(super) fn number(&mut self) -> Option<u64> {
         self.seven_bits(|byte| byte & 0x80 != 0)
     }
 
-    /// The same, where all bytes but the last have the eighth.
+    /// The same, with the highest bit set in all bytes except the last.
     pub(super) fn leb128(&mut self) -> Option<u64> {
         self.seven_bits(|byte| byte & 0x80 == 0)
     }

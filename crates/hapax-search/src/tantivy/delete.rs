@@ -1,8 +1,8 @@
-//! Takes pages out by their names, also where the index is damaged.
+//! Deletes pages by name, even if the index is damaged.
 //!
-//! Tantivy looks the names up when it commits, in a thread of its own in which a panic ends the
-//! process. Here a panic is an error of that commit. What else Tantivy does in that thread is to open
-//! segments, which [`check_segments`](super::claims::check_segments) has tried before.
+//! Tantivy looks up the names while committing, in its own thread, in which a panic aborts the process. Here a
+//! panic becomes an error of the commit. Otherwise Tantivy only opens segments in that thread, which
+//! [`check_segments`](super::claims::check_segments) has tried before.
 
 use tantivy::error::DataCorruption;
 use tantivy::query::{EnableScoring, Explanation, Query, Scorer, TermQuery, Weight};
@@ -11,7 +11,7 @@ use tantivy::{DocId, Score, SegmentReader, Term};
 
 use crate::guard::guarded;
 
-/// The documents with this name.
+/// A query for the documents with this name.
 #[derive(Clone, Debug)]
 pub(super) struct Named(pub(super) Term);
 
@@ -37,7 +37,7 @@ impl Weight for Guarded {
         damage(|| self.0.explain(reader, document))
     }
 
-    /// With the callback, in which a document that the segment does not have is a panic.
+    /// Uses a callback; a document that the segment does not have would be a panic.
     fn for_each_no_score(
         &self,
         reader: &SegmentReader,

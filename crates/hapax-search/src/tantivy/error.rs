@@ -1,7 +1,7 @@
-//! What can go wrong with an index in a folder.
+//! Errors of an index in a folder.
 //!
-//! Every error names the folder or the file. What the operating system says is distinguished from damage,
-//! also where the library wraps it; panics of the library are damage.
+//! Every error names the folder or the file. Errors of the operating system are distinguished from damage, even
+//! if the library wraps them; panics of the library count as damage.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
 
 use crate::guard::guarded;
 
-/// Why an index cannot be used.
+/// An index cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing there that this program made.
+    /// The folder has no index of this program.
     #[error("{} is not a search index; make one with `hapax search build`", path.display())]
     Missing { path: PathBuf },
-    /// There is something where a new index was to be made.
+    /// The place of a new index is taken.
     #[error("{} exists already; name a new folder, or use `hapax search add`", path.display())]
     Exists { path: PathBuf },
     /// Made by another release.
@@ -29,7 +29,7 @@ pub enum Error {
         path.display()
     )]
     Format { path: PathBuf, found: String, readable: String },
-    /// Its fingerprints cannot be compared with those that are asked about.
+    /// Its fingerprints were made by another recipe.
     #[error(
         "the search index {} was built with recipe {stored}, {asked} is asked for; use that recipe \
          or build it again",
@@ -37,20 +37,20 @@ pub enum Error {
     )]
     Recipe {
         path: PathBuf,
-        /// What the index was built with.
+        /// The recipe of the index.
         stored: RecipeId,
         asked: RecipeId,
     },
-    /// Somebody else is changing it.
+    /// Another process is changing it.
     #[error("the search index {} is being changed by another process", path.display())]
     Locked { path: PathBuf },
-    /// A file of it contradicts itself or its checksum.
+    /// A file is inconsistent, or its checksum is wrong.
     #[error("{} is damaged: {what}; build the search index again", path.display())]
     Damaged { path: PathBuf, what: String },
-    /// A number that no document has.
+    /// An unknown document number.
     #[error("the search index {} has no document {id}", path.display())]
     Unknown { path: PathBuf, id: u64 },
-    /// A thread that writes has stopped.
+    /// A writing thread has stopped.
     #[error(
         "the search index {} could not be written, often because the disk is full; it is as it was \
          committed last ({what})",
@@ -59,10 +59,9 @@ pub enum Error {
     Stopped { path: PathBuf, what: String },
     #[error("the search index {} failed", path.display())]
     Tantivy { path: PathBuf, source: Box<TantivyError> },
-    /// The operating system does not let it be read.
+    /// Permission to read is denied.
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The operating system says no.
     #[error("{} failed", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -80,7 +79,7 @@ impl Error {
             TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
                 Self::unreadable(path, owned(io_error))
             }
-            // A file is cut, changed or gone: nothing that is there can mend it.
+            // A file is truncated, changed or missing, so only rebuilding helps.
             damage @ (TantivyError::DataCorruption(_)
             | TantivyError::OpenReadError(_)
             | TantivyError::IncompatibleIndex(_)) => {
@@ -97,7 +96,7 @@ impl Error {
         Self::Unreadable { path: path.to_owned(), source }
     }
 
-    /// Does what may panic where files are damaged.
+    /// Runs code that may panic on damaged files.
     pub(super) fn guarded<T>(
         path: &Path,
         work: impl FnOnce() -> Result<T, Self>,
@@ -110,7 +109,7 @@ impl Error {
     }
 }
 
-/// An error of the operating system that the library has shared.
+/// An error of the operating system that the library shares by reference.
 fn owned(error: Arc<io::Error>) -> io::Error {
     match error.raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),

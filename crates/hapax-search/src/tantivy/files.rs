@@ -1,10 +1,8 @@
-//! What the files of an index may say about other files.
+//! Checks the file names inside an index.
 //!
-//! An index may be untrusted. Tantivy deletes every path of its list that no segment uses,
-//! wherever it leads, and a commit names the list that belongs to it: both must name files of the
-//! folder, and links in place of those files are not followed.
-//!
-//! Names of segments are no danger: they are numbers that Tantivy writes out itself.
+//! An index may be untrusted. Tantivy deletes every path on its list that no segment uses, wherever it is, and
+//! a commit names its list of removed documents: both must be files of the folder, and links in place of these
+//! files are not followed. Names of segments are harmless: they are numbers that Tantivy formats itself.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -12,19 +10,19 @@ use std::path::Path;
 
 use super::error::Error;
 
-/// Tantivy's list of the files it made.
+/// Tantivy's list of its files.
 const MANAGED: &str = ".managed.json";
-/// The most bytes of that list: some hundred thousand names.
+/// Maximum size of that list in bytes; some hundred thousand names.
 const MOST_MANAGED: u64 = 16 << 20;
-/// Tantivy creates these if they are not there, also through a link.
+/// Tantivy creates these if they are missing, even through a link.
 const LOCKS: [&str; 2] = [".tantivy-writer.lock", ".tantivy-meta.lock"];
 
-/// Is this the name of a file in whatever folder it is joined to?
+/// Whether this is the name of a file in a folder, without a path.
 pub(super) fn is_plain(name: &str) -> bool {
     Path::new(name).file_name().is_some_and(|file| file == name)
 }
 
-/// Reads a file that is no link, device or pipe.
+/// Reads a regular file; refuses links, devices and pipes.
 pub(super) fn read_ordinary(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let failed = |error| Error::unreadable(path, error);
     let damaged = |what: &str| Error::Damaged { path: path.to_owned(), what: what.to_owned() };
@@ -40,7 +38,7 @@ pub(super) fn read_ordinary(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Makes sure that Tantivy will touch nothing outside the folder.
+/// Checks that Tantivy will touch nothing outside the folder.
 pub(super) fn check_managed(folder: &Path) -> Result<(), Error> {
     for lock in LOCKS.map(|name| folder.join(name)) {
         if lock.symlink_metadata().is_ok_and(|there| !there.is_file()) {
@@ -51,14 +49,14 @@ pub(super) fn check_managed(folder: &Path) -> Result<(), Error> {
     let path = folder.join(MANAGED);
     let bytes = match read_ordinary(&path, MOST_MANAGED) {
         Ok(bytes) => bytes,
-        // Nothing is deleted then.
+        // Then nothing is deleted.
         Err(Error::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => {
             return Ok(());
         }
         Err(error) => return Err(error),
     };
     let damaged = |what: String| Error::Damaged { path: path.clone(), what };
-    // Read as Tantivy reads it: what it would take for a name is what is looked at.
+    // Parsed like Tantivy does, so that the same names are checked.
     let names: Vec<String> = serde_json::from_str(&String::from_utf8_lossy(&bytes))
         .map_err(|error| damaged(error.to_string()))?;
     match names.iter().find(|name| !is_plain(name)) {
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ordinary_file_or_too_long_is_not_read() {
+    fn only_regular_files_up_to_the_limit_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         assert!(matches!(read_ordinary(&path, 9), Err(Error::Unreadable { .. })));

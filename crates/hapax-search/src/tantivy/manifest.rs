@@ -1,7 +1,7 @@
-//! What an index says of itself: a small JSON file that is written once.
+//! Metadata of an index: a small JSON file that is written once.
 //!
-//! An index is read only by releases that would make the same fields and cut texts into the same
-//! words; its fingerprints are compared only with those of the same recipe.
+//! An index is read only by releases with the same fields and the same splitting into words; its fingerprints
+//! are compared only with those of the same recipe.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use crate::words;
 const FILE: &str = "hapax-search.json";
 const FORMAT: u32 = 1;
 
-/// What an index says of itself.
+/// Metadata of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     recipe: RecipeId,
@@ -31,12 +31,11 @@ struct File {
 }
 
 impl Manifest {
-    /// Of a new index with fingerprints of this recipe.
+    /// For a new index with fingerprints of this recipe.
     pub fn new(recipe: RecipeId) -> Self {
         Self { recipe }
     }
 
-    /// The recipe of its fingerprints.
     pub fn recipe(&self) -> &RecipeId {
         &self.recipe
     }
@@ -85,7 +84,7 @@ impl Manifest {
             Err(error) => return Err(Error::io(&path, error)),
         };
         let damaged = |what: String| Error::Damaged { path: path.clone(), what };
-        // The format is looked at first: a later one may have other fields.
+        // The format is checked first, because a later one may have other fields.
         #[derive(Deserialize)]
         struct Versions {
             format: u32,

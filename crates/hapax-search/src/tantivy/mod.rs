@@ -10,11 +10,11 @@
 //! # Ok::<(), hapax_search::tantivy::Error>(())
 //! ```
 //!
-//! Guarantees: results are ordered by score, then name, and depend only on the pages in the index, not on segments,
-//! merges, deletions or threads; Tantivy finds and stores, scores are summed here over living documents. Removing
-//! and marking write a list that takes effect with the commit that names it, and can be undone. Documents are
-//! numbered in the order of their names. Damaged indexes give errors: `claims`, `columns`, `stored` and `delete`
-//! check what Tantivy trusts.
+//! Guarantees: results are ordered by score, then name, and depend only on the pages in the index, not on
+//! segments, merges, deletions or threads; Tantivy stores and finds, scores are computed here over existing
+//! documents. Removing and marking write a list that takes effect with the commit that refers to it, and can be
+//! undone. Documents are numbered in order of name. Damaged indexes give errors: `claims`, `columns`, `stored`
+//! and `delete` check what Tantivy trusts.
 
 mod claims;
 mod columns;
@@ -50,8 +50,8 @@ pub use writer::{Writer, WriterOptions};
 use schema::Fields;
 use view::View;
 
-/// An index opened for searching. It shows the state it was opened in, or that of its own last
-/// change; see [`reload`](Self::reload).
+/// An index opened for searching. It shows the state at the time of opening, or that of its own
+/// last change; see [`reload`](Self::reload).
 pub struct TantivyIndex {
     path: PathBuf,
     manifest: Manifest,
@@ -79,14 +79,14 @@ impl TantivyIndex {
         Ok(Self { path, manifest, recipe, index, fields, view })
     }
 
-    /// Opens the index in a folder, and makes sure that its fingerprints are of this recipe.
+    /// Opens the index in a folder, and checks that its fingerprints are of this recipe.
     pub fn open_for(path: impl AsRef<Path>, recipe: &RecipeId) -> Result<Self, Error> {
         let index = Self::open(path)?;
         index.manifest.must_be_of(&index.path, recipe)?;
         Ok(index)
     }
 
-    /// Shows what others have committed since.
+    /// Shows commits of others since.
     pub fn reload(&mut self) -> Result<(), Error> {
         self.view = self.guarded(|| View::open(&self.path, &self.index, self.fields))?;
         Ok(())
@@ -97,7 +97,7 @@ impl TantivyIndex {
         Error::guarded(&self.path, work)
     }
 
-    /// What the index says of itself.
+    /// The metadata of the index.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -169,7 +169,7 @@ impl Showing for TantivyIndex {
 }
 
 impl TantivyIndex {
-    /// Those of the names that no document has, removed or not.
+    /// The names that no document has, removed or not.
     pub fn unknown(&self, names: &[String]) -> Result<Vec<String>, Error> {
         let known = self.guarded(|| self.view.known(names))?;
         Ok(names.iter().filter(|name| !known.contains(name)).cloned().collect())
@@ -179,7 +179,7 @@ impl TantivyIndex {
 impl Removing for TantivyIndex {
     fn change(&mut self, change: Change, names: &[String], operation: &str) -> Result<u64, Error> {
         let mut writer = Writer::open(&self.path, WriterOptions::smallest())?;
-        // Seen under the writer's lock: nobody else can change it now.
+        // Under the writer's lock, so nobody else can change it.
         self.reload()?;
         let known = self.guarded(|| self.view.known(names))?;
         let changed = writer.change(change, &known, operation);

@@ -1,12 +1,12 @@
 //! Retrieves the best results of a query.
 //!
-//! Postings of all words are walked together in windows of documents, in the order of the query, so floating-point
-//! sums do not depend on segments. All results are counted. A score is BM25 of each word in title, body and
-//! address, with the word's document frequency in the field that has it most often. Removed documents count, so
-//! removing a page changes no other score.
+//! Walks the postings of all words together, in windows of documents and in the order of the query, so
+//! floating-point sums do not depend on segments. Counts all results. The score is BM25 of each word in title,
+//! body and address, with the word's document frequency in the field where it is highest. Removed documents
+//! count, so removing a page changes no other score.
 //!
-//! Sources: Robertson and Zaragoza 2009, "The probabilistic relevance framework", 3.1; the window is Tantivy's own
-//! for unions.
+//! Sources: Robertson and Zaragoza 2009, "The probabilistic relevance framework", 3.1; the window is Tantivy's
+//! method for unions.
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
@@ -18,16 +18,16 @@ use super::view::{DEAD, View};
 use crate::engine::{DocumentId, Scored};
 use crate::query::ParsedQuery;
 
-/// How soon more of the same word counts no more.
+/// BM25's k1: how soon repetitions of a word stop counting.
 const SATURATION: f32 = 1.2;
-/// How much long texts are discounted.
+/// BM25's b: how much long texts are discounted.
 const LENGTH: f32 = 0.75;
-/// What a word is worth in the title, the body and the address.
+/// Weights of a word in the title, the body and the address.
 const WORTH: [f32; 3] = [2.0, 1.0, 1.0];
-/// Documents scored at once.
+/// Documents scored at a time.
 const WINDOW: usize = 4096;
 
-/// The best results with their scores, best first, and how many there are.
+/// The best results with scores, best first, and the number of all results.
 pub(super) fn top(
     view: &View,
     query: &ParsedQuery,
@@ -84,7 +84,7 @@ pub(super) fn top(
     Ok((best.into_sorted(), all))
 }
 
-/// Calls `visit` with every document of the lists, in order, and the sum of its scores.
+/// Calls `visit` for every document of the lists, in order, with the sum of its scores.
 fn scan(lists: &mut [List], mut visit: impl FnMut(u32, f32)) {
     let mut scores = vec![0f32; WINDOW];
     let mut found = [0u64; WINDOW / 64];
@@ -114,12 +114,12 @@ fn scan(lists: &mut [List], mut visit: impl FnMut(u32, f32)) {
     }
 }
 
-/// The documents of a segment with a word in a field.
+/// The postings of a word in a field of a segment.
 struct List {
     postings: SegmentPostings,
     lengths: FieldNormReader,
     weight: f32,
-    /// What each class of lengths adds to the denominator.
+    /// What each length class adds to the denominator.
     discounts: Vec<f32>,
 }
 
@@ -152,7 +152,7 @@ impl List {
     }
 }
 
-/// The weight of a word by the number of living documents that have it.
+/// The weight of a word by the number of existing documents with it.
 fn rarity(view: &View, fields: &[Field], word: &str) -> tantivy::Result<f32> {
     let mut most = 0u64;
     for &field in fields {
@@ -174,7 +174,7 @@ fn rarity(view: &View, fields: &[Field], word: &str) -> tantivy::Result<f32> {
     Ok((1.0 + (all - having + 0.5) / (having + 0.5)).ln() as f32)
 }
 
-/// What a query asks for beyond its words; `None` when nothing.
+/// The conditions of a query besides its words; `None` if it has none.
 fn condition(view: &View, query: &ParsedQuery) -> Option<BooleanQuery> {
     if !query.has_conditions() {
         return None;
@@ -210,10 +210,10 @@ fn condition(view: &View, query: &ParsedQuery) -> Option<BooleanQuery> {
     Some(BooleanQuery::new(parts))
 }
 
-/// The best of all that is offered: higher scores first, of equal ones lower numbers.
+/// Collects the best results: higher scores first, ties by smaller number.
 struct Best {
     most: usize,
-    /// What is not better than this is not among the best.
+    /// Results must exceed this to be among the best.
     bar: u64,
     kept: Vec<u64>,
 }
@@ -224,7 +224,7 @@ impl Best {
     }
 
     fn offer(&mut self, score: f32, number: u32) {
-        // Scores are above zero, where bits are in the order of the values.
+        // Positive floats sort like their bits.
         let key = u64::from(score.to_bits()) << 32 | u64::from(!number);
         if key <= self.bar || self.most == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Removed documents shown again, in memory alone.
+//! Shows removed documents again, in memory only.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,13 @@
-//! The fields that an index keeps of a page.
+//! The fields of a page in the index.
 //!
 //! | field | how | for |
 //! |---|---|---|
 //! | `name` | term, column | replacing and deleting; the order of equal scores |
-//! | `title`, `body`, `address` | words with positions, not kept | searching |
+//! | `title`, `body`, `address` | words with positions, not stored | searching |
 //! | `site`, `language` | terms | `site:` with every domain above the host, `lang:` |
-//! | `url` | column, only where it differs from the name | facts |
-//! | `fingerprint`, `sketch`, `content` | columns of 64-bit numbers: 1, 16 and 2 for each page | dedup |
-//! | `score`, `words`, `fetched` | columns | the rules that choose a survivor |
+//! | `url` | column, only if different from the name | facts |
+//! | `fingerprint`, `sketch`, `content` | columns of 64-bit numbers: 1, 16 and 2 per page | dedup |
+//! | `score`, `words`, `fetched` | columns | the rules that choose the kept copy |
 //! | `shown` | stored: title, beginning of the text, language | lists of results |
 
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::words::Words;
 
 const TOKENIZER: &str = "hapax";
 
-/// The fields by their numbers.
+/// The field numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
     pub(super) name: Field,
@@ -71,7 +71,7 @@ fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// Makes an empty index in an existing folder.
+/// Creates an empty index in an existing folder.
 pub(super) fn create(path: &Path) -> Result<(Index, Fields), Error> {
     let (schema, fields) = schema();
     let index =
@@ -98,7 +98,7 @@ fn register(index: &Index) {
 }
 
 impl Fields {
-    /// A page as Tantivy takes it.
+    /// A page as a Tantivy document.
     pub(super) fn document(&self, page: &SearchPage) -> TantivyDocument {
         let mut document = TantivyDocument::new();
         document.add_text(self.name, &page.name);
@@ -142,7 +142,7 @@ fn numbers(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect()
 }
 
-/// The words of a page, for Tantivy.
+/// Splits a page into words for Tantivy.
 #[derive(Clone, Default)]
 struct PageTokenizer {
     words: Words,
@@ -161,7 +161,7 @@ impl Tokenizer for PageTokenizer {
     }
 }
 
-/// All words of one text, one behind the other.
+/// All words of one text, concatenated.
 #[derive(Default)]
 struct PageTokens {
     text: String,

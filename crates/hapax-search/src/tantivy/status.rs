@@ -1,11 +1,9 @@
-//! Who is removed and who is marked: a file beside the index.
+//! The lists of removed and marked documents: a file next to the index.
 //!
-//! Every change writes a new file, and the commit that follows names it together with its checksum.
-//! A process killed before the commit leaves a file that nobody reads; killed after it, everything
-//! is done. The commit is one rename, made by Tantivy.
-//!
-//! Removed documents stay in the index until it is compacted: putting one back is a change of this
-//! list, and nothing of it can be lost.
+//! Every change writes a new file, and the following commit refers to it by name and checksum. A process killed
+//! before the commit leaves an unused file; after the commit, everything is done. The commit is one rename by
+//! Tantivy. Removed documents stay in the index until it is compacted, so restoring one only changes this list,
+//! and nothing is lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -20,7 +18,7 @@ use crate::engine::Change;
 
 const PREFIX: &str = "status-";
 
-/// Who is removed, who is marked, and by which operation last.
+/// Removed and marked documents, and the last operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Status {
     pub(super) removed: BTreeSet<String>,
@@ -28,7 +26,7 @@ pub(super) struct Status {
     pub(super) operation: Option<String>,
 }
 
-/// What a commit says of the list that belongs to it.
+/// The payload of a commit: its list, by name and checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Named {
     file: String,
@@ -36,7 +34,7 @@ pub(super) struct Named {
 }
 
 impl Status {
-    /// Of a commit with this payload; without one nobody was ever removed.
+    /// The list of a commit with this payload; without a payload nothing was ever removed.
     pub(super) fn read(folder: &Path, payload: Option<&str>) -> Result<Self, Error> {
         let Some(payload) = payload else { return Ok(Self::default()) };
         let damaged = |path: PathBuf, what: &dyn std::fmt::Display| Error::Damaged {
@@ -57,18 +55,18 @@ impl Status {
         serde_json::from_slice(&bytes).map_err(|error| damaged(path, &error))
     }
 
-    /// Writes it under a name that no commit has, and gives the payload for one that shall.
+    /// Writes the list under an unused name, and returns the payload for the next commit.
     pub(super) fn write(&self, folder: &Path) -> Result<String, Error> {
         let io = |error| Error::io(folder, io::Error::other(error));
         let bytes = serde_json::to_vec(self).map_err(io)?;
         let blake3 = blake3::hash(&bytes).to_hex().to_string();
-        // Equal lists have equal names, so that one in use is at worst written as it was.
+        // Equal lists have equal names, so a list in use is at worst rewritten unchanged.
         let file = format!("{PREFIX}{}.json", &blake3[..16]);
         write_durably(&folder.join(&file), &bytes)?;
         serde_json::to_string(&Named { file, blake3 }).map_err(io)
     }
 
-    /// Deletes the lists of former commits and of those that never came.
+    /// Deletes lists of former and of failed commits.
     pub(super) fn sweep(folder: &Path, payload: Option<&str>) {
         let kept = payload.and_then(|payload| serde_json::from_str::<Named>(payload).ok());
         let Ok(files) = fs::read_dir(folder) else { return };
@@ -77,13 +75,13 @@ impl Status {
             let name = name.to_string_lossy();
             let used = kept.as_ref().is_some_and(|named| *named.file == *name);
             if name.starts_with(PREFIX) && !used {
-                // What cannot be deleted is deleted with the next change.
+                // A failure is retried with the next change.
                 let _ = fs::remove_file(file.path());
             }
         }
     }
 
-    /// Says how many documents changed.
+    /// Returns the number of changed documents.
     pub(super) fn change(&mut self, change: Change, names: &[String], operation: &str) -> u64 {
         self.operation = Some(operation.to_owned());
         let mut changed = 0;
@@ -98,25 +96,25 @@ impl Status {
         changed
     }
 
-    /// The page itself is new, or gone: what was said of the former does not hold.
+    /// Drops the state of a page that was replaced or deleted.
     pub(super) fn forget(&mut self, name: &str) {
         self.removed.remove(name);
         self.marked.remove(name);
     }
 }
 
-/// Writes a whole file and makes sure that it is on disk before its name is.
+/// Writes a file, and syncs it before renaming it.
 pub(super) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let partial = path.with_extension("partial");
     let write = || {
-        // Whatever a killed process left there, or a link that somebody laid.
+        // Left behind by a killed process, or a link placed by someone else.
         let _ = fs::remove_file(&partial);
         let mut file = File::create_new(&partial)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&partial, path)?;
         match path.parent() {
-            // Elsewhere a folder cannot be opened as a file.
+            // On other systems a folder cannot be opened as a file.
             Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
             Some(_) | None => Ok(()),
         }

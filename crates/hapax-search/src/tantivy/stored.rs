@@ -1,11 +1,10 @@
-//! What is kept of pages to be shown (`.store`), where Tantivy believes every length.
+//! Checks stored pages (`.store`), whose lengths Tantivy trusts.
 //!
-//! [`check`] reads the frame of the file before Tantivy does: footer, index of blocks, and the length
-//! that each packed block claims. Blocks must follow one another and hold the segment's documents, so
-//! nothing that is made up asks for more memory than the file can fill. [`texts`] takes a document
-//! apart: Tantivy's own reader reserves what a text claims to need, and follows lists into lists.
-//!
-//! Does not look into packed blocks; what they hold is found out, or not, when it is shown.
+//! [`check`] reads the structure of the file before Tantivy does: footer, index of blocks, and the claimed
+//! length of each compressed block. Blocks must be consecutive and hold the segment's documents, so forged
+//! claims cannot ask for more memory than the file can fill. [`texts`] parses a document: Tantivy's own parser
+//! allocates what a text claims, and recurses into nested lists. Does not check the contents of compressed
+//! blocks before they are read.
 
 use std::path::Path;
 
@@ -16,18 +15,18 @@ use tantivy::schema::Field;
 use super::cursor::Bytes;
 use super::error::Error;
 
-/// At the end: version, where the index of blocks begins, how blocks are packed, and room.
+/// At the end: version, start of the block index, compression of blocks, and padding.
 const FOOTER: usize = 28;
 const VERSION: u32 = 2;
 const LZ4: u8 = 1;
-/// Of an unpacked block. Tantivy packs 16 kB, or a page if that alone is longer.
+/// Maximum size of an uncompressed block. Tantivy compresses 16 kB, or one page if it is longer.
 const MOST_BLOCK: usize = 512 << 20;
-/// LZ4 never unpacks a byte to more.
+/// Maximum expansion of LZ4.
 const MOST_UNPACKED: usize = 255;
-/// A text, among the values of a document.
+/// The type code of a text in a document.
 const TEXT: u8 = 0;
 
-/// Refuses an index with a file of this kind that contradicts itself.
+/// Refuses an index with an inconsistent file of this kind.
 pub(super) fn check(folder: &Path, index: &tantivy::Index) -> Result<(), Error> {
     let failed = |source| Error::tantivy(folder, source);
     for segment in index.searchable_segment_metas().map_err(failed)? {
@@ -56,7 +55,7 @@ fn check_file(file: &[u8], documents: u32) -> Result<(), &'static str> {
     let made_up = "its index of blocks is made up";
     let mut index = Bytes(index);
     let layers = index.number().ok_or(made_up)?;
-    // Each layer has a length, of a byte or more.
+    // Each layer has a length of at least a byte.
     if layers > index.0.len() as u64 {
         return Err(made_up);
     }
@@ -76,8 +75,8 @@ fn check_file(file: &[u8], documents: u32) -> Result<(), &'static str> {
     check_blocks(blocks, Bytes(layer), documents)
 }
 
-/// Of the layers only the last leads to blocks. It consists of runs: how many blocks, the first
-/// document, the first byte, and then documents and bytes of each.
+/// Only the last layer refers to blocks. It consists of runs: number of blocks, first document,
+/// first byte, then documents and bytes of each.
 fn check_blocks(blocks: &[u8], mut layer: Bytes<'_>, documents: u32) -> Result<(), &'static str> {
     let made_up = "its index of blocks is made up";
     let (mut document, mut at) = (0u64, 0usize);
@@ -104,7 +103,7 @@ fn check_blocks(blocks: &[u8], mut layer: Bytes<'_>, documents: u32) -> Result<(
     }
 }
 
-/// The texts of a field, from the bytes of a document; `None` if that is not what they are.
+/// The texts of a field in an encoded document; `None` if the encoding is invalid.
 pub(super) fn texts(document: &[u8], field: Field) -> Option<Vec<&str>> {
     let mut bytes = Bytes(document);
     let values = bytes.number()?;

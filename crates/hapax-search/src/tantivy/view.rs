@@ -1,8 +1,8 @@
 //! One state of an index, opened for reading.
 //!
-//! Opening reads every name once: documents are numbered in the order of their names, so that
-//! numbers, and everything that depends on their order, come from the pages alone. It costs 12
-//! bytes of memory for each document. All else stays on disk until it is asked for.
+//! Opening reads every name once: documents are numbered in order of name, so numbers, and everything that
+//! depends on their order, follow from the pages alone. This takes 12 bytes of memory per document. Everything
+//! else stays on disk until it is needed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -21,15 +21,15 @@ use super::status::Status;
 use super::stored;
 use crate::engine::{DocumentFacts, DocumentId, Excerpt, Totals};
 
-/// The number of a document that was deleted or replaced.
+/// The number of a deleted or replaced document.
 pub(super) const DEAD: u32 = u32::MAX;
 const REMOVED: u8 = 1;
 const MARKED: u8 = 2;
-/// Bytes of names that are kept in memory; those of a million pages, about.
+/// Maximum bytes of names in memory; about those of a million pages.
 const NAMES: usize = 64 << 20;
-/// Unpacked blocks of what is shown that are kept for each segment, of 16 kB each.
+/// Number of cached blocks of stored texts per segment, 16 kB each.
 const BLOCKS: usize = 100;
-/// A writer may commit while an index is opened; it does not do so again and again.
+/// A writer may commit while an index is being opened, but not indefinitely.
 const TRIES: usize = 20;
 
 pub(super) struct View {
@@ -37,17 +37,17 @@ pub(super) struct View {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
     pub(super) segments: Vec<SegmentView>,
-    /// Where each document lies.
+    /// Segment and document number of each document.
     places: Vec<(u32, u32)>,
     flags: Vec<u8>,
     status: Status,
-    /// Of title, body and address, in words.
+    /// Average lengths of title, body and address in words.
     lengths: [f32; 3],
-    /// All names by number, if they are not too long.
+    /// All names by number, if they fit into memory.
     names: Option<Names>,
 }
 
-/// Names one behind the other: reading one from its dictionary means reading its neighbours.
+/// Concatenated names, because reading one from its dictionary means reading its neighbours.
 #[derive(Default)]
 struct Names {
     text: String,
@@ -71,7 +71,7 @@ impl Names {
 pub(super) struct SegmentView {
     /// The number of each of its documents.
     pub(super) numbers: Vec<u32>,
-    /// What is kept of documents to be shown.
+    /// Stored texts of documents.
     shown: StoreReader,
     names: StrColumn,
     urls: Option<StrColumn>,
@@ -118,10 +118,10 @@ impl View {
         Ok(view)
     }
 
-    /// Numbers documents by name, and notes who is removed or marked on the way.
+    /// Numbers documents by name, and records which are removed or marked.
     fn number(&mut self) -> tantivy::Result<()> {
         let Self { searcher, segments, places, flags, status, names, .. } = self;
-        // For each segment, which living document has the name of this rank in the segment.
+        // For each segment: which existing document has the name of this rank in the segment.
         let mut holders: Vec<Vec<u32>> = Vec::with_capacity(segments.len());
         for (segment, reader) in segments.iter().zip(searcher.segment_readers()) {
             let mut holder = vec![DEAD; segment.names.num_terms()];
@@ -185,7 +185,7 @@ impl View {
         &self.status
     }
 
-    /// Documents, removed ones included.
+    /// Number of documents, including removed ones.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
@@ -199,7 +199,7 @@ impl View {
         self.flag(u64::from(number)) & REMOVED != 0
     }
 
-    /// Shows removed documents as if they had not been.
+    /// Shows removed documents as if they had not been removed.
     pub(super) fn reveal(&mut self, names: &BTreeSet<String>) -> Result<(), Error> {
         let removed: Vec<usize> =
             (0..self.flags.len()).filter(|&at| self.flags[at] & REMOVED != 0).collect();
@@ -233,7 +233,7 @@ impl View {
         }
     }
 
-    /// Those of the names that documents have.
+    /// The names that documents have.
     pub(super) fn known(&self, names: &[String]) -> Result<Vec<String>, Error> {
         let failed = |source| Error::tantivy(&self.path, source);
         let mut known = Vec::new();
@@ -294,8 +294,8 @@ impl View {
         Ok(facts)
     }
 
-    /// Calls `visit` for each place that has a value in the column. Neighbouring names lie in the
-    /// same block, so they are read in their order.
+    /// Calls `visit` for each place with a value in the column. Reads in order of names, because
+    /// neighbouring names are in the same block.
     fn read_texts(
         &self,
         places: &mut [(u32, u32, usize)],
@@ -381,7 +381,7 @@ impl SegmentView {
         Ok(false)
     }
 
-    /// Everything but name and address.
+    /// Everything except name and address.
     fn facts(&self, document: u32) -> DocumentFacts {
         let first = |column: &Option<Column<u64>>| column.as_ref()?.first(document);
         let sketch = self.sketches.as_ref().and_then(|column| {
@@ -406,7 +406,7 @@ impl SegmentView {
     }
 }
 
-/// Lengths as they are stored, in classes: exact sums would not survive a merge.
+/// From stored length classes, because exact sums would not survive a merge.
 fn average_lengths(searcher: &Searcher, fields: Fields) -> tantivy::Result<[f32; 3]> {
     let mut averages = [1.0; 3];
     for (average, field) in averages.iter_mut().zip([fields.title, fields.body, fields.address]) {
@@ -418,7 +418,7 @@ fn average_lengths(searcher: &Searcher, fields: Fields) -> tantivy::Result<[f32;
                 documents += 1;
             }
         }
-        // Where there are no words nothing is divided by this.
+        // At least a small value, to avoid division by zero.
         *average = (sum as f64 / documents.max(1) as f64).max(0.01) as f32;
     }
     Ok(averages)

@@ -1,9 +1,9 @@
 //! Adds, replaces and deletes pages of an index.
 //!
-//! A new index is built beside its place and renamed when it is complete. An existing one changes with
-//! [`commit`](Writer::commit), at once for everything since the last. Of pages with the same name the last one
-//! stays. A killed process leaves the state of the last commit, or an unfinished folder under another name; what it
-//! wrote since is removed when the index is next opened for changes.
+//! A new index is built next to its place and renamed when it is complete. An existing one changes with
+//! [`commit`](Writer::commit), atomically for everything since the last one. Of pages with the same name the
+//! last one counts. A killed process leaves the state of the last commit, or an unfinished folder under another
+//! name; data written since is removed when the index is next opened for changes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,17 +23,17 @@ use super::status::Status;
 use crate::engine::Change;
 use crate::page::{SearchPage, short_hash};
 
-/// What Tantivy needs at least for each thread.
+/// Minimum memory per thread that Tantivy needs.
 const LEAST_MEMORY: usize = 15_000_000;
-/// From this share of deleted documents on a segment is written anew.
+/// Segments with at least this share of deleted documents are rewritten.
 const MOST_DELETED: f32 = 0.2;
 
-/// How much of the machine a writer takes.
+/// Resources of a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterOptions {
-    /// Threads that cut texts into words and sort them.
+    /// Threads that split texts into words and sort them.
     pub threads: usize,
-    /// Bytes for all of them together, before they write to disk.
+    /// Memory of all of them together in bytes, before they write to disk.
     pub memory: usize,
 }
 
@@ -47,24 +47,24 @@ impl WriterOptions {
 /// Changes an index; one at a time.
 pub struct Writer {
     folder: PathBuf,
-    /// Where a new index shall be.
+    /// The place of a new index.
     destination: Option<PathBuf>,
     fields: Fields,
-    /// `None` when all is written.
+    /// `None` when everything is written.
     writer: Option<IndexWriter>,
     status: Status,
     payload: Option<String>,
-    /// Hashes of the names in a new index: most pages replace none.
+    /// Hashes of the names in a new index, because most pages replace none.
     seen: BTreeSet<u64>,
 }
 
 impl Writer {
-    /// Makes a new index of fingerprints of this recipe. It is there when
-    /// [`finish`](Self::finish) says so.
+    /// Makes a new index of fingerprints of this recipe. It exists once [`finish`](Self::finish)
+    /// has returned.
     ///
     /// # Errors
     ///
-    /// There is something of that name, or it cannot be written.
+    /// The name is taken, or it cannot be written.
     pub fn create(
         path: impl AsRef<Path>,
         recipe: RecipeId,
@@ -96,7 +96,7 @@ impl Writer {
         })
     }
 
-    /// Where a new index grows until it is finished; `None` for one that is there already.
+    /// The temporary folder of a new index; `None` for an existing one.
     pub fn temporary(&self) -> Option<&Path> {
         self.destination.as_ref().map(|_| self.folder.as_path())
     }
@@ -105,7 +105,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// There is none, it is damaged, of another release, or somebody else is changing it.
+    /// There is none, it is damaged, of another release, or another process is changing it.
     pub fn open(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, Error> {
         let folder = path.as_ref().to_owned();
         Manifest::read(&folder)?;
@@ -117,7 +117,7 @@ impl Writer {
             let metas = index.load_metas().map_err(|source| Error::tantivy(&folder, source))?;
             let status = Status::read(&folder, metas.payload.as_deref())?;
             Status::sweep(&folder, metas.payload.as_deref());
-            // Whatever a killed writer or a full disk left behind; the next opening tries again.
+            // Left behind by a killed writer or a full disk; the next opening tries again.
             let _ = writer.garbage_collect_files().wait();
             Ok(Self {
                 folder: folder.clone(),
@@ -141,8 +141,7 @@ impl Writer {
         Self::open(path, options)
     }
 
-    /// Puts a page in, in place of one with the same name. Nothing that was said of the former
-    /// holds for the new one: it is neither removed nor marked.
+    /// Adds a page, replacing one with the same name. The new one is neither removed nor marked.
     ///
     /// # Errors
     ///
@@ -162,22 +161,22 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes a page out for good. A name that is unknown does no harm.
+    /// Deletes a page permanently. Ignores an unknown name.
     pub fn delete(&mut self, name: &str) {
         self.status.forget(name);
         if let Some(writer) = &self.writer {
             let named = Named(Term::from_field_text(self.fields.name, name));
-            // It only fails for fields that are not indexed.
+            // Fails only for fields that are not indexed.
             let _ = writer.delete_query(Box::new(named));
         }
     }
 
-    /// Removes, restores, marks or unmarks documents that are in the index. Says how many change.
+    /// Removes, restores, marks or unmarks documents; returns the number of changes.
     pub fn change(&mut self, change: Change, names: &[String], operation: &str) -> u64 {
         self.status.change(change, names, operation)
     }
 
-    /// Lets everything since the last commit take effect.
+    /// Makes all changes since the last commit take effect.
     ///
     /// # Errors
     ///
@@ -203,12 +202,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Commits, waits until segments are merged, and gives a new index its name.
+    /// Commits, waits for merges of segments, and renames a new index.
     ///
     /// # Errors
     ///
-    /// The disk is full or the name is taken. A new index is not there then; an old one is as it
-    /// was committed last.
+    /// The disk is full or the name is taken. Then a new index does not exist; an existing one is
+    /// as last committed.
     pub fn finish(mut self) -> Result<(), Error> {
         self.commit()?;
         if let Some(writer) = self.writer.take() {
@@ -226,18 +225,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Gives up the removed documents for good, with the space they took, and merges all segments
-    /// into one. Says how many documents went.
+    /// Permanently deletes the removed documents, with their space, and merges all segments into
+    /// one. Returns the number of deleted documents.
     ///
     /// # Errors
     ///
-    /// The index is as it was before, or smaller already.
+    /// The index is unchanged, or already smaller.
     pub fn compact(mut self) -> Result<u64, Error> {
         let removed: Vec<String> = self.status.removed.iter().cloned().collect();
         for name in &removed {
             self.delete(name);
         }
-        // Merges of the engine's own choice would take segments away from the one below.
+        // Merges chosen by Tantivy would take segments away from the one below.
         if let Some(writer) = &self.writer {
             writer.set_merge_policy(Box::new(NoMergePolicy));
         }
@@ -261,7 +260,7 @@ impl Writer {
         Error::tantivy(&self.folder, source)
     }
 
-    /// Writes what a commit would, and goes no further.
+    /// Writes what a commit would, and stops.
     #[cfg(test)]
     pub(super) fn stop_before_commit(mut self) -> Result<(), Error> {
         let failed = |source| Error::tantivy(&self.folder, source);
@@ -270,7 +269,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// An index that was not finished is not left lying about.
+    /// Deletes an unfinished index.
     fn drop(&mut self) {
         if self.destination.is_some() {
             self.writer = None;
@@ -285,8 +284,8 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-/// A new folder with a name that nobody can know before, in the same place as `destination`;
-/// `None` if that is no name. What was there under such a name is not taken for it.
+/// A new folder with an unpredictable name, in the same place as `destination`; `None` if that has
+/// no name. Never uses an existing folder.
 fn folder_beside(destination: &Path) -> Option<io::Result<PathBuf>> {
     let mut prefix = destination.file_name()?.to_owned();
     prefix.push(".building-");
@@ -299,7 +298,7 @@ fn folder_beside(destination: &Path) -> Option<io::Result<PathBuf>> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any new folder: it will be the index.
+        // With the permissions of any new folder, because it will be the index.
         builder.permissions(fs::Permissions::from_mode(0o777));
     }
     let made = fs::create_dir_all(parent).and_then(|()| builder.tempdir_in(parent));
@@ -311,7 +310,7 @@ fn writer(
     index: &tantivy::Index,
     options: WriterOptions,
 ) -> Result<IndexWriter<TantivyDocument>, Error> {
-    // Tantivy catches panics there, and makes errors of them.
+    // Tantivy catches these panics and turns them into errors.
     hapax_guard::silence_threads("merge_thread_");
     let threads = options.threads.max(1);
     let memory = options.memory.max(threads * LEAST_MEMORY);

@@ -1,4 +1,4 @@
-//! What every engine must do.
+//! Requirements on every engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use hapax_search::{Change, DocumentId, Engine, Removing, Showing};
 
 use crate::corpus;
 
-/// Who goes for whom, by name.
+/// The winner of each removed page, by name.
 pub(crate) type Removals = BTreeMap<String, String>;
 
 fn names(engine: &impl Engine, query: &str, hide_marked: bool) -> Vec<String> {
@@ -42,8 +42,8 @@ fn check(engine: &impl Engine, outcome: &Outcome) -> Removals {
     removals
 }
 
-/// Runs the whole job on an engine that holds [`corpus::pages`], applies it, and undoes it. Says who
-/// was removed for whom.
+/// Runs the whole job on an engine with [`corpus::pages`], applies it, and undoes it. Returns the
+/// removals.
 pub(crate) fn agree<E: Removing>(engine: &mut E) -> Removals {
     let (log, policy) = (ranked(&corpus::log()), corpus::policy());
     let options = JobOptions::new(&policy);
@@ -68,7 +68,7 @@ pub(crate) fn agree<E: Removing>(engine: &mut E) -> Removals {
     assert_eq!(engine.change(Change::Unmark, &gone, "unmark").unwrap(), gone.len() as u64);
     assert_eq!(seen(engine, true), before);
 
-    // Removed: gone for everybody; nobody else is.
+    // Removed: gone for everybody, and nothing else is.
     let mut named = gone.clone();
     named.push("http://unknown.test/".to_owned());
     assert_eq!(engine.remove(&named, "remove").unwrap(), gone.len() as u64);
@@ -80,7 +80,7 @@ pub(crate) fn agree<E: Removing>(engine: &mut E) -> Removals {
     let rest = all_at_once(engine, &log, &options, |_| ()).unwrap();
     assert!(rest.removed.is_empty(), "what was cleaned is clean");
 
-    // Put back: as if nothing had been.
+    // Restored: as before.
     assert_eq!(engine.restore(&named, "undo").unwrap(), gone.len() as u64);
     assert_eq!(engine.operation(), Some("undo"));
     assert_eq!(seen(engine, false), before);
@@ -91,7 +91,7 @@ pub(crate) fn agree<E: Removing>(engine: &mut E) -> Removals {
     removals
 }
 
-/// Lists of results show every result once, and fold exactly what the job would remove.
+/// Lists of results show every result once, and collapse exactly what the job would remove.
 pub(crate) fn lists_agree<E: Showing>(engine: &E) {
     let (log, policy) = (ranked(&corpus::log()), corpus::policy());
     for asked in &log {

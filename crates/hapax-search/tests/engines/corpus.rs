@@ -1,4 +1,4 @@
-//! The pages, the log and the policy that every engine gets.
+//! The pages, the log and the policy of all engines.
 
 use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax_search::SearchPage;
@@ -11,7 +11,7 @@ pub(crate) fn fingerprinter() -> Fingerprinter {
 
 const SUBJECTS: [&str; 6] = ["harbour", "bakery", "library", "telescope", "图书馆", "望遠鏡"];
 
-/// Families of near-copies with different scores, in three scripts; some pages that stand alone.
+/// Families of near-copies with different scores, in three scripts, and some unrelated pages.
 pub(crate) fn pages() -> Vec<SearchPage> {
     let mut by = fingerprinter();
     let mut pages = Vec::new();
@@ -27,7 +27,7 @@ pub(crate) fn pages() -> Vec<SearchPage> {
                 })
                 .collect();
             let body = match copy {
-                // The last of each family is a text of its own.
+                // The last page of each family has its own text.
                 4 => {
                     format!("another text that only mentions the {subject}, number {number}, once")
                 }

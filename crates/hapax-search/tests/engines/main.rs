@@ -1,12 +1,13 @@
-//! Tests that all engines agree. Those with a PostgreSQL server are built on request: `cargo xtask test search`.
+//! Tests that all engines agree. Those with a PostgreSQL server are built on request: `cargo xtask test
+//! search`.
 //!
-//! | module | what belongs there |
+//! | module | contents |
 //! |---|---|
-//! | `agreement` | what every engine must do, as one generic function |
-//! | `corpus` | the pages, the log and the policy that all of them get |
-//! | `memory` | the slow and obvious engine |
-//! | `tantivy` | the one in a folder |
-//! | `postgres` | the one in a database, with a server of its own |
+//! | `agreement` | requirements on every engine, as generic functions |
+//! | `corpus` | the pages, the log and the policy of all engines |
+//! | `memory` | the slow reference engine |
+//! | `tantivy` | the engine in a folder |
+//! | `postgres` | the engine in a database, with its own server |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

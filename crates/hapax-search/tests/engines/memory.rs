@@ -1,4 +1,4 @@
-//! The slow and obvious engine: every page, every word.
+//! The slow reference engine: every page, every word.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -40,8 +40,8 @@ impl Memory {
     }
 }
 
-/// Do the words of a list stand next to each other? Pages of this test have no single characters in
-/// between, as phrases are asked of English only.
+/// Whether the words of a list are next to each other. Pages of this test have no single characters
+/// in between, because phrases are in English only.
 fn together(words: &[String], list: &[String]) -> bool {
     words.windows(list.len()).any(|window| window == list)
 }
@@ -123,7 +123,7 @@ impl Removing for Memory {
 }
 
 #[test]
-fn the_engine_in_memory_keeps_the_agreement() {
+fn the_engine_in_memory_meets_the_requirements() {
     let mut engine = Memory::new(corpus::pages());
     let removed = agree(&mut engine);
     assert_eq!(removed.len(), 18, "three of four copies in each of six families");

@@ -7,7 +7,7 @@ use crate::corpus;
 use crate::memory::Memory;
 
 #[test]
-fn the_engine_in_a_folder_keeps_the_agreement_and_removes_what_the_slow_one_does() {
+fn the_engine_in_a_folder_meets_the_requirements_and_removes_what_the_reference_does() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let recipe = corpus::fingerprinter().recipe_id().clone();

@@ -1,16 +1,16 @@
-//! Many addresses, one after another or host beside host, to be gone on with after a stop.
+//! Fetches a list of addresses, with several hosts in parallel, resumable after a stop.
 //!
-//! Hosts are visited side by side, the pages of a host one after the other. An address that is
-//! done is written to the progress file before its line is printed, so that a run that was cut
-//! short goes on where it stopped: it fetches nothing twice, except what was under way.
+//! The pages of one host are fetched one after the other. A finished address is written to the progress file
+//! before its line is printed, so an interrupted run resumes where it stopped and fetches nothing twice, except
+//! requests that were in progress.
 
 use super::{FetchError, Fetched, Fetcher};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-/// Takes the addresses that are not done, and gives each outcome to `done` as it comes.
+/// Fetches the addresses and passes each outcome to `done` as it arrives.
 ///
-/// `done` decides whether to go on; outcomes of one host come in the order of the list.
+/// An error of `done` stops the run; outcomes of one host come in the order of the list.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ pub fn fetch_all<E: Send>(
                 while let Some(urls) = next() {
                     for url in urls {
                         let fetched = fetcher.fetch(&url);
-                        // Nobody listens any more: stop.
+                        // The receiver is gone, so stop.
                         if send.send((url, fetched)).is_err() {
                             return;
                         }

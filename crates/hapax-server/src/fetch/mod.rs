@@ -1,9 +1,9 @@
-//! Fetches pages from untrusted hosts safely and politely. Blocks: callers run it on a thread.
+//! Fetches pages from untrusted hosts safely and politely. Blocking: call it on a thread.
 //!
-//! Safe: only http and https, and no port of another service; every address is checked after its name is resolved,
-//! and the connection goes to the checked numbers; each redirect is checked alike; time, headers, body and unpacked
-//! body are limited; no proxy, cookies or credentials. Polite: one connection per host, a pause between requests,
-//! robots.txt first unless the operator says otherwise.
+//! Safe: only http and https, and no port of another service; every address is checked after its name is
+//! resolved, and the connection goes to the checked address; every redirect is checked in the same way; time,
+//! headers, body and unpacked body are limited; no proxy, cookies or credentials. Polite: one connection per
+//! host, a pause between requests, and robots.txt unless the operator disables it.
 
 pub mod list;
 pub mod ports;
@@ -25,42 +25,42 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use url::Url;
 
-/// Bytes of a response's headers.
+/// Maximum size of response headers in bytes.
 const HEADER_BYTES: usize = 64 * 1024;
-/// Hosts remembered; those at rest are forgotten when there are more.
+/// Maximum number of hosts to remember; beyond it, idle ones are dropped.
 const HOSTS: usize = 10_000;
-/// Bytes of all robots.txt remembered; hosts at rest are forgotten when there are more, so that a
-/// site of many names with a long file under each does not fill the memory.
+/// Maximum total size of remembered robots.txt files in bytes, because a site may have many names
+/// with a long file each; beyond it, idle hosts are dropped.
 const ROBOTS_BYTES: usize = 64 << 20;
-/// How long a robots.txt holds.
+/// How long a robots.txt is valid.
 const ROBOTS_AGE: Duration = Duration::from_secs(24 * 3600);
-/// How long a host whose robots.txt cannot be fetched is not asked for it again.
+/// How long to wait after a failure to fetch a robots.txt.
 const ROBOTS_RETRY: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fetched {
     pub redirects: Vec<(String, String)>,
-    /// Where the page was at last.
+    /// The final address after redirects.
     pub url: String,
-    /// Its type, as the server said.
+    /// Content type from the server.
     pub content_type: Option<String>,
     /// Its `Content-Language`.
     pub language: Option<String>,
-    /// Its bytes, unpacked.
+    /// The unpacked body.
     pub body: Vec<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// It cannot be fetched as a page.
+    /// Not an address that can be fetched.
     #[error("`{url}` is not an http or https address")]
     NotAnAddress { url: String },
     #[error(
         "{url} is not fetched: its host is not a public address; the operator may allow it in fetch.allow"
     )]
     Refused { url: String },
-    /// Its port is not one of those for pages.
+    /// The port is not allowed.
     #[error(
         "{url} is not fetched: pages are not on its port; `fetch.ports` has those that may be used"
     )]
@@ -69,44 +69,44 @@ pub enum FetchError {
     Unresolved {
         url: String,
         host: String,
-        /// What the resolver said.
+        /// The resolver's error.
         why: String,
     },
-    /// What the site wants is not known. By the standard, nothing is fetched then.
+    /// The site's robots.txt cannot be fetched; by the standard, nothing may be fetched then.
     #[error(
         "{url} is not fetched: the site's robots.txt could not be fetched ({why}); try again later"
     )]
     RobotsUnreachable {
         url: String,
-        /// Why the file was not got.
+        /// Why it could not be fetched.
         why: String,
     },
-    /// The site does not want it.
+    /// Forbidden by robots.txt.
     #[error("{url} is not fetched: the site's robots.txt forbids it")]
     Robots { url: String },
     #[error("{url} redirects more than {most} times")]
     TooManyRedirects {
         url: String,
-        /// How many are followed.
+        /// Maximum number of redirects.
         most: u32,
     },
     #[error("{url} is longer than {most} bytes")]
     TooLong {
         url: String,
-        /// How many are read.
+        /// Maximum number of bytes.
         most: u64,
     },
-    /// The server answered something else.
+    /// The server answered with another status.
     #[error("{url} was answered with status {status}")]
     Status { url: String, status: u16 },
-    /// Others wait for the same host.
+    /// Too many requests for the same host are waiting.
     #[error("{url} was not fetched: {most} requests to its host are under way; try again")]
     Busy { url: String, most: usize },
     #[error("{url} was not fetched: {why}")]
     Failed { url: String, why: String },
 }
 
-/// Names to numbers, of which only those that may be connected to come out.
+/// Resolves names, and returns only addresses that may be connected to.
 #[derive(Debug)]
 struct CheckedResolver {
     allowed: Arc<Allowed>,
@@ -114,7 +114,8 @@ struct CheckedResolver {
 }
 
 impl CheckedResolver {
-    /// On public addresses pages are on few ports; in a range that an operator allows, on any that is not another service's.
+    /// On public addresses, only the ports for pages are allowed; in ranges allowed by the
+    /// operator, all ports except those of other services.
     fn admits(&self, address: SocketAddr) -> bool {
         self.allowed.admits(address.ip())
             && (self.ports.contains(&address.port()) || self.allowed.names(address.ip()))
@@ -154,39 +155,39 @@ struct NotPublic;
 #[error("{0}")]
 struct NoSuchName(String);
 
-/// A host, and who asks it or waits for that.
+/// A host, and the number of its requests, including waiting ones.
 #[derive(Debug, Default)]
 struct Site {
-    asked_by: AtomicUsize,
+    requests: AtomicUsize,
     host: Mutex<Host>,
 }
 
-struct Asking(Arc<Site>);
+struct SiteSlot(Arc<Site>);
 
-impl Asking {
-    /// `None` if there are enough.
+impl SiteSlot {
+    /// `None` if the host has too many requests.
     fn begin(site: Arc<Site>, most: usize) -> Option<Self> {
-        let asking = Self(site);
-        // Counted first: what is dropped is counted back.
-        (asking.0.asked_by.fetch_add(1, Ordering::Relaxed) < most).then_some(asking)
+        let slot = Self(site);
+        // Counted before the check; dropping it decrements the count.
+        (slot.0.requests.fetch_add(1, Ordering::Relaxed) < most).then_some(slot)
     }
 }
 
-impl Drop for Asking {
+impl Drop for SiteSlot {
     fn drop(&mut self) {
-        self.0.asked_by.fetch_sub(1, Ordering::Relaxed);
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 #[derive(Debug, Default)]
 struct Host {
     last: Option<Instant>,
-    /// Since when what is known of its robots.txt: the rules, or why they cannot be had.
+    /// When robots.txt was fetched, and its rules or the failure.
     robots: Option<(Instant, Result<Robots, String>)>,
 }
 
 impl Host {
-    /// Is it time to ask for robots.txt, again?
+    /// Whether robots.txt must be fetched, possibly again.
     fn needs_robots(&self) -> bool {
         self.robots.as_ref().is_none_or(|(since, robots)| {
             since.elapsed() > if robots.is_ok() { ROBOTS_AGE } else { ROBOTS_RETRY }
@@ -194,23 +195,22 @@ impl Host {
     }
 }
 
-/// Fetches pages. Share it: it remembers when it last asked a host.
+/// Fetches pages. Share it, because it remembers the last request to each host.
 #[derive(Debug)]
 pub struct Fetcher {
     agent: ureq::Agent,
     allowed: Arc<Allowed>,
     settings: config::Fetch,
     hosts: Mutex<BTreeMap<String, Arc<Site>>>,
-    /// Of the hosts' robots.txt, at least.
+    /// Lower bound for the total size of the robots.txt files.
     robots_bytes: AtomicUsize,
 }
 
 impl Fetcher {
-    /// With these settings.
     ///
     /// # Errors
     ///
-    /// A range of addresses cannot be read.
+    /// A range of addresses is malformed.
     pub fn new(settings: &config::Fetch) -> Result<Self, RangeError> {
         let allowed = Arc::new(Allowed::new(&settings.allow)?);
         let config = ureq::Agent::config_builder()
@@ -239,16 +239,17 @@ impl Fetcher {
         self.fetch_among(first, usize::MAX)
     }
 
-    /// [`fetch`](Self::fetch), unless so many ask one of its hosts already: one slow site does not hold all places.
+    /// As [`fetch`](Self::fetch), unless one of its hosts already has `most` requests, so that one
+    /// slow site does not take all places.
     pub fn fetch_among(&self, first: &str, most: usize) -> Result<Fetched, FetchError> {
         let deadline = Instant::now() + Duration::from_secs(self.settings.seconds);
         let mut url = parse(first)?;
         let mut redirects = Vec::new();
         for _ in 0..=self.settings.redirects {
             let busy = || FetchError::Busy { url: url.to_string(), most };
-            let asking = Asking::begin(self.host(&url), most).ok_or_else(busy)?;
-            // One connection to a host: whoever else wants it waits here.
-            let mut host = asking.0.host.lock().unwrap_or_else(PoisonError::into_inner);
+            let slot = SiteSlot::begin(self.host(&url), most).ok_or_else(busy)?;
+            // One connection per host: other requests for it wait here.
+            let mut host = slot.0.host.lock().unwrap_or_else(PoisonError::into_inner);
             self.obey_robots(&url, &mut host, deadline)?;
             self.pause(&mut host, deadline, &url)?;
             let mut response = self.get(&url, deadline)?;
@@ -283,7 +284,7 @@ impl Fetcher {
             hosts.retain(|_, host| Arc::strong_count(host) > 1);
             self.robots_bytes.store(0, Ordering::Relaxed);
         }
-        // With the scheme: a robots.txt holds for the scheme, host and port it was got from.
+        // Includes the scheme, because a robots.txt is valid for one scheme, host and port.
         hosts.entry(url.origin().ascii_serialization()).or_default().clone()
     }
 
@@ -314,8 +315,8 @@ impl Fetcher {
         host.robots = Some((Instant::now(), robots));
     }
 
-    /// The rules of a site, or why they cannot be had: by RFC 9309, a file that is not there allows
-    /// everything, and one that a network or the server keeps back nothing.
+    /// The rules of a site, or why they are unavailable. By RFC 9309, a missing file allows
+    /// everything, and a network or server failure allows nothing.
     fn ask_robots(
         &self,
         url: &Url,
@@ -327,7 +328,7 @@ impl Fetcher {
         for _ in 0..=self.settings.redirects {
             let mut response = match self.get(&at, deadline) {
                 Ok(response) => response,
-                // Of the page's own host; elsewhere it is the file that cannot be had.
+                // Only for the page's own host; elsewhere, the file is unavailable.
                 Err(FetchError::Unresolved { host, why, .. }) if at.host() == url.host() => {
                     return Err(FetchError::Unresolved { url: url.to_string(), host, why });
                 }
@@ -340,7 +341,7 @@ impl Fetcher {
             let status = response.status().as_u16();
             match status {
                 200..=299 => {
-                    // A file that is too long is read as far as it is looked at.
+                    // Of a long file, only the beginning is read.
                     let mut bytes = Vec::new();
                     let reader = response.body_mut().as_reader().take(robots::MOST_BYTES as u64);
                     if let Err(error) = { reader }.read_to_end(&mut bytes) {
@@ -383,7 +384,7 @@ impl Fetcher {
         url: &Url,
         deadline: Instant,
     ) -> Result<ureq::http::Response<ureq::Body>, FetchError> {
-        // Numbers need no resolving, and are refused before anything is sent.
+        // IP addresses need no resolving, and are refused before anything is sent.
         let number = match url.host() {
             Some(url::Host::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(url::Host::Ipv6(address)) => Some(IpAddr::V6(address)),
@@ -433,7 +434,7 @@ impl Fetcher {
     }
 }
 
-/// Only http and https, without credentials and fragment.
+/// Accepts only http and https, without credentials and fragment.
 fn parse(text: &str) -> Result<Url, FetchError> {
     let wrong = || FetchError::NotAnAddress { url: text.chars().take(200).collect() };
     let mut url = Url::parse(text).map_err(|_| wrong())?;

@@ -1,5 +1,5 @@
-//! Ports on which no web page is: other services listen there, and a request for a page could be
-//! taken for one of theirs.
+//! Ports without web pages: other services listen there, and could mistake a request for a page for one of
+//! theirs.
 //!
 //! Source: the WHATWG Fetch standard, "port blocking", which browsers follow.
 
@@ -11,7 +11,7 @@ const BLOCKED: [u16; 83] = [
     6668, 6669, 6679, 6697, 10080,
 ];
 
-/// Is this a port of something else?
+/// Whether this is a port of another service.
 pub fn is_blocked(port: u16) -> bool {
     BLOCKED.binary_search(&port).is_ok()
 }

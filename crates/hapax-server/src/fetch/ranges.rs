@@ -1,9 +1,8 @@
-//! Which addresses may be connected to: public ones, and what the operator allows.
+//! Decides which addresses may be connected to: public ones, and those allowed by the operator.
 //!
-//! The question is asked of the numbers that a name resolved to, never of the name, and the
-//! connection is made to those numbers: a name that resolves to something else a moment later
-//! changes nothing. An IPv4 address inside an IPv6 one (mapped, NAT64, 6to4, Teredo) is treated as
-//! what it leads to.
+//! Checks the addresses that a name resolves to, never the name, and the connection goes to these addresses, so
+//! it does not matter if the name resolves to another one a moment later. An IPv4 address inside an IPv6 one
+//! (mapped, NAT64, 6to4, Teredo) counts as that IPv4 address.
 //!
 //! Source: the IANA special-purpose address registries, as of RFC 6890 and its updates.
 
@@ -17,7 +16,7 @@ pub struct Range {
     bits: u8,
 }
 
-/// A range that cannot be read.
+/// A malformed range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("fetch.allow: `{0}` is not a range of addresses, such as 10.0.0.0/8 or fd00::/8")]
 pub struct RangeError(pub String);
@@ -47,7 +46,7 @@ impl Range {
         Self { first: IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0)), bits }
     }
 
-    /// Is this address in the block?
+    /// Whether the range contains this address.
     pub fn contains(&self, address: IpAddr) -> bool {
         let leading = |a: u128, b: u128, width: u32| {
             let rest = width - u32::from(self.bits);
@@ -63,7 +62,7 @@ impl Range {
     }
 }
 
-/// What is not public. Metadata services live in 169.254.0.0/16, fd00::/8 and 100.64.0.0/10.
+/// Ranges that are not public. Metadata services are in 169.254.0.0/16, fd00::/8 and 100.64.0.0/10.
 const NOT_PUBLIC: [Range; 27] = [
     Range::v4(0, 0, 0, 0, 8),           // this network
     Range::v4(10, 0, 0, 0, 8),          // private
@@ -94,7 +93,7 @@ const NOT_PUBLIC: [Range; 27] = [
     Range::v6(0x64, 0xff9b, 1, 0, 48),  // local NAT64
 ];
 
-/// The ranges an operator allows, besides what is public.
+/// Ranges allowed by the operator, besides public addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed(Vec<Range>);
 
@@ -103,12 +102,12 @@ impl Allowed {
         ranges.iter().map(|range| range.parse()).collect::<Result<_, _>>().map(Self)
     }
 
-    /// May this address be connected to?
+    /// Whether this address may be connected to.
     pub fn admits(&self, address: IpAddr) -> bool {
         self.names(address) || !is_special(address, leads_to(address))
     }
 
-    /// Has an operator allowed it by its range?
+    /// Whether the operator allows it by a range.
     pub fn names(&self, address: IpAddr) -> bool {
         let allowed = |address| self.0.iter().any(|range| range.contains(address));
         allowed(leads_to(address)) || allowed(address)
@@ -116,12 +115,12 @@ impl Allowed {
 }
 
 fn is_special(address: IpAddr, meant: IpAddr) -> bool {
-    // The wrapping prefix is special itself; what it leads to decides.
+    // A wrapping prefix is special itself; the address inside decides.
     NOT_PUBLIC.iter().any(|range| range.contains(meant))
         || (address == meant && NOT_PUBLIC.iter().any(|range| range.contains(address)))
 }
 
-/// The IPv4 address that an IPv6 address leads to, or the address itself.
+/// The IPv4 address inside an IPv6 address, or the address itself.
 fn leads_to(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let bits = v6.to_bits();
@@ -134,7 +133,7 @@ fn leads_to(address: IpAddr) -> IpAddr {
         [0x64, 0xff9b, 0, 0, 0, 0, _, _] => low,
         // 2002:aabb:ccdd::
         [0x2002, ..] => Ipv4Addr::from_bits((bits >> 80) as u32),
-        // 2001:0:…, the client's address turned over
+        // 2001:0:…, the inverted address of the client
         [0x2001, 0, ..] => Ipv4Addr::from_bits(!(bits as u32)),
         _ => return address,
     };

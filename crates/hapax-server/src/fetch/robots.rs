@@ -1,23 +1,23 @@
-//! What a site's robots.txt allows.
+//! Parses robots.txt.
 //!
-//! The group that names us most exactly counts, else that for `*`; of the rules that match a
-//! path the longest decides, and `allow` wins a tie. No file is no restriction; what follows from a
-//! file that cannot be fetched is decided by whoever fetches it.
+//! Uses the group that names us most specifically, or else the one for `*`; of the rules that match a path the
+//! longest decides, and `allow` wins a tie. A missing file does not restrict; the caller decides about a file
+//! that cannot be fetched.
 //!
 //! Source: RFC 9309.
 
 use std::time::Duration;
 
-/// Bytes of the file that are looked at; the standard asks for no more.
+/// Bytes of the file to read, the minimum required by the standard.
 pub const MOST_BYTES: usize = 500 * 1024;
-/// The longest delay a site may ask for.
+/// Maximum delay that a site may request, in seconds.
 const LONGEST_DELAY: f64 = 30.0;
 
 /// The rules of one site for one crawler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Robots {
     rules: Vec<(bool, String)>,
-    /// The pause the site asks for.
+    /// The delay requested by the site.
     pub delay: Option<Duration>,
 }
 
@@ -26,7 +26,7 @@ impl Robots {
         Self { rules: Vec::new(), delay: None }
     }
 
-    /// Reads a file for the crawler with this product name.
+    /// Parses a file for the crawler with this product name.
     pub fn parse(text: &str, product: &str) -> Self {
         let product = product.to_ascii_lowercase();
         let mut ours = Self::open();
@@ -68,22 +68,22 @@ impl Robots {
         if named { ours } else { everyones }
     }
 
-    /// About how much memory it takes.
+    /// Approximate memory in bytes.
     pub fn bytes(&self) -> usize {
         let rule = size_of::<(bool, String)>();
         self.rules.iter().map(|(_, pattern)| rule + pattern.len()).sum()
     }
 
-    /// May this path, with its query, be fetched?
+    /// Whether this path, with its query, may be fetched.
     pub fn allows(&self, path: &str) -> bool {
         let matching = self.rules.iter().filter(|(_, pattern)| matches(pattern, path));
-        // Longest first, and then what allows.
+        // The longest rule; of equally long ones, `allow`.
         let best = matching.max_by_key(|(allow, pattern)| (pattern.len(), *allow));
         path == "/robots.txt" || best.is_none_or(|(allow, _)| *allow)
     }
 }
 
-/// `*` is anything, `$` at the end is the end; otherwise the pattern is a beginning.
+/// `*` matches anything, `$` at the end matches the end; otherwise the pattern is a prefix.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix('$') {
         Some(pattern) => (pattern, true),
@@ -96,7 +96,7 @@ fn matches(pattern: &str, path: &str) -> bool {
         if anchored && parts.peek().is_none() {
             return rest.ends_with(part);
         }
-        // The leftmost place leaves the most for the rest.
+        // The leftmost match leaves the most for the rest.
         let Some(at) = rest.find(part) else { return false };
         rest = &rest[at + part.len()..];
     }

@@ -1,10 +1,11 @@
-//! `POST /v1/backup`: what the repository has more than a copy, while it is used; `POST /v1/promote`: who may write.
+//! `POST /v1/backup`: what a copy lacks of the repository, while it is in use; `POST /v1/promote`: makes a
+//! standby the primary.
 //!
-//! The answer is an increment, of one commit and with a checksum at its end, so that one that was cut is never taken for a
-//! whole one. It holds the repository's key: only whoever may write gets it. One whole copy is made at a time; copies
-//! of what has changed do not wait for it.
+//! The answer is an increment of one commit with a checksum at its end, so that a truncated one is never taken
+//! for complete. It contains the repository's key, so it needs write permission. One full copy is made at a
+//! time; increments do not wait for it.
 
-use super::Asked;
+use super::QueryParameters;
 use crate::error::{ApiError, Code};
 use crate::middleware::{body_of, discard};
 use crate::state::Service;
@@ -22,11 +23,11 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-/// Bytes that are sent at once.
+/// Bytes sent at a time.
 const PIECE: usize = 256 << 10;
-/// The longest a standby may wait for the next commit.
+/// Maximum time in seconds that a standby may wait for the next commit.
 const LONGEST_WAIT: u64 = 60;
-/// Where the copy is then.
+/// The position of the copy after applying the answer.
 const POSITION: HeaderName = HeaderName::from_static("hapax-position");
 
 #[derive(Debug, Deserialize)]
@@ -40,12 +41,12 @@ pub struct BackupParameters {
 /// `POST /v1/backup`
 pub async fn backup(
     State(service): State<Arc<Service>>,
-    Asked(asked): Asked<BackupParameters>,
+    QueryParameters(parameters): QueryParameters<BackupParameters>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    // What is left unread when the answer ends would cut its last bytes off.
+    // Read completely, because unread bytes would truncate the answer.
     discard(request.into_body()).await;
-    let after: Option<Position> = match &asked.after {
+    let after: Option<Position> = match &parameters.after {
         Some(text) => {
             Some(text.parse().map_err(|error| ApiError::invalid(format!("after: {error}")))?)
         }
@@ -53,8 +54,9 @@ pub async fn backup(
     };
     let turns = if after.is_some() { &service.increments } else { &service.backups };
     let turn = turns.clone().try_acquire_owned().map_err(|_| ApiError::overloaded())?;
-    if let Some(name) = asked.standby {
-        // Its position must be of this history before it counts. One that has nothing yet gets at least what there is now.
+    if let Some(name) = parameters.standby {
+        // The position must belong to this history before it counts. A standby without data gets at
+        // least the current commit.
         let work = move |service: &Service| {
             service.repository.is_followed_by(after.as_ref())?;
             let present = service.repository.position(None)?;
@@ -65,7 +67,7 @@ pub async fn backup(
         service.changed.send_modify(|commits| *commits += 1);
     }
     if let Some(after) = after {
-        let until = Instant::now() + Duration::from_secs(asked.wait.min(LONGEST_WAIT));
+        let until = Instant::now() + Duration::from_secs(parameters.wait.min(LONGEST_WAIT));
         let mut changed = service.changed.subscribe();
         while service.repository.reader().commit() <= after.commit
             && !service.is_stopping()
@@ -83,7 +85,7 @@ pub async fn backup(
         let mut pieces = Pieces { send, piece: Vec::with_capacity(PIECE) };
         match increment.write(&mut pieces) {
             Ok(_) => {}
-            // Whoever asked has gone.
+            // The client disconnected.
             Err(StoreError::Copy { .. }) => {}
             Err(error) => tracing::error!("a copy was not finished: {error}"),
         }
@@ -97,7 +99,7 @@ pub async fn backup(
     Ok(response)
 }
 
-/// Sends pieces as they are full.
+/// Sends full pieces.
 struct Pieces {
     send: mpsc::Sender<Bytes>,
     piece: Vec<u8>,
@@ -142,7 +144,7 @@ pub async fn promote(State(service): State<Arc<Service>>) -> Result<Json<Promote
     service.work(work).await.map(Json)
 }
 
-/// Refuses a follower of events who has seen some that this history does not have.
+/// Refuses a follower that has seen events which are not part of this history.
 ///
 /// # Errors
 ///

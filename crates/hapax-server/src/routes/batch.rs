@@ -1,15 +1,15 @@
-//! `POST /v1/pages/batch`: pages as lines in, verdicts as lines out, any number, in order.
+//! `POST /v1/pages/batch`: any number of pages as lines, verdicts as lines, in order.
 //!
-//! Four stages, each one step ahead of the next: read lines, prepare on all cores, commit, answer. A commit takes
-//! the lines that arrived during the one before, up to a bound, so a slow stream is answered line by line and a
-//! fast one in large commits. Memory is a few chunks, however long the stream. A bad line is answered with its
-//! error and the others go on; blank lines are skipped. Every answer has its line's number, from 1.
+//! Four stages run in parallel: read lines, prepare on all cores, commit, answer. A commit takes the lines that
+//! arrived during the previous one, up to a limit, so a slow stream is answered line by line and a fast one in
+//! large commits. Memory is a few chunks, however long the stream. A bad line is answered with its error and
+//! the others continue; blank lines are skipped. Every answer has its line's number, from 1.
 
 use super::{must_be, read_json};
 use crate::bodies::Held;
 use crate::error::{ApiError, Code, Wire};
 use crate::middleware::body_of;
-use crate::server::PATIENCE_AT_STOP;
+use crate::server::GRACE_TIME_AT_STOP;
 use crate::state::Service;
 use crate::turns::{self, working_for};
 use crate::writer::Accepted;
@@ -26,13 +26,13 @@ use serde::Serialize;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Lines and bytes of a chunk, beyond which it is not added to.
+/// Lines and bytes of a chunk, beyond which nothing is added.
 const CHUNK_LINES: usize = 4096;
 const CHUNK_BYTES: usize = 4 << 20;
-/// Lines that are worth a thread of their own.
+/// Minimum number of lines per thread.
 const PIECE: usize = 64;
 
-/// A line with its number: its bytes, or why there are none.
+/// A line with its number: its bytes, or an error.
 type Line = (u64, Result<Bytes, ApiError>);
 
 #[derive(Serialize)]
@@ -60,28 +60,28 @@ pub async fn batch(
     let (chunks, to_prepare) = mpsc::channel(1);
     let (prepared, to_answer) = mpsc::channel(1);
     let (answers, body) = mpsc::channel(2);
-    let asker = turns::asker();
+    let caller = turns::caller();
     tokio::spawn(read(service.clone(), request.into_body(), chunks));
-    tokio::spawn(working_for(asker, prepare(service.clone(), to_prepare, prepared)));
-    tokio::spawn(working_for(asker, answer(service, to_answer, answers)));
+    tokio::spawn(working_for(caller, prepare(service.clone(), to_prepare, prepared)));
+    tokio::spawn(working_for(caller, answer(service, to_answer, answers)));
     let mut response = Response::new(body_of(body));
     let kind = HeaderValue::from_static("application/x-ndjson");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     Ok(response)
 }
 
-/// Cuts a body into lines of at most so many bytes.
+/// Splits a body into lines of limited length.
 struct Lines {
     body: BodyDataStream,
     buffer: BytesMut,
-    /// So many bytes of the buffer hold no end of a line.
+    /// Bytes of the buffer that contain no line end.
     searched: usize,
     longest: usize,
     number: u64,
-    /// In a line that is too long already.
+    /// Whether the rest of a too long line is being skipped.
     skipping: bool,
     ended: bool,
-    /// The bytes of the buffer.
+    /// Accounts for the bytes of the buffer.
     held: Held,
 }
 
@@ -116,7 +116,7 @@ impl Lines {
                         return Some((self.number + 1, Err(error)));
                     }
                 }
-                // A client that has gone has sent what it has sent.
+                // A disconnected client has sent all it will send.
                 Some(Err(_)) | None => self.ended = true,
             }
         }
@@ -132,7 +132,7 @@ impl Lines {
     }
 }
 
-/// Lines on their way, and the bytes they hold.
+/// Lines in progress, and the bytes they hold.
 struct Chunk {
     lines: Vec<Line>,
     held: Held,
@@ -154,7 +154,7 @@ async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Chunk>) {
     let mut held = service.bodies.hold();
     loop {
         let full = chunk.len() >= CHUNK_LINES || held.bytes() >= CHUNK_BYTES;
-        // Lines that are there already come before handing over; waiting for more does not.
+        // Take lines that are available before passing the chunk on, but do not wait for more.
         let line = tokio::select! {
             biased;
             line = lines.next(), if !full => Ok(line),
@@ -189,11 +189,11 @@ async fn read(service: Arc<Service>, body: Body, chunks: mpsc::Sender<Chunk>) {
     }
 }
 
-/// Until a client that sends nothing has been waited for long enough: less long while the service stops.
+/// Waits for the maximum silence of a client, which is shorter while the service stops.
 async fn too_long(service: &Service) {
     let stopped = async {
         service.stopped().await;
-        tokio::time::sleep(PATIENCE_AT_STOP).await;
+        tokio::time::sleep(GRACE_TIME_AT_STOP).await;
     };
     tokio::select! {
         () = tokio::time::sleep(service.config.limits.idle_time()) => {}
@@ -201,10 +201,10 @@ async fn too_long(service: &Service) {
     }
 }
 
-/// A line's number, and its page's address and text, or why it is none.
+/// A line's number, and its page's address and text, or an error.
 type Slot = (u64, Result<(String, Option<String>), ApiError>);
 
-/// A chunk on its way: what each line is, and the answers to come for those that are pages.
+/// A chunk in progress: its lines, and the pending answers of those that are pages.
 struct Waiting {
     slots: Vec<Slot>,
     accepted: Result<Accepted, ApiError>,
@@ -238,7 +238,7 @@ async fn prepare(
         }
         let accepted = service.writer.accept_later(actions).await;
         if ready.send(Waiting { slots, accepted }).await.is_err() {
-            // The client has gone; what was accepted is written all the same.
+            // The client is gone; accepted pages are written all the same.
             return;
         }
     }
@@ -248,7 +248,7 @@ fn line_bytes((_, line): &Line) -> usize {
     line.as_ref().map_or(0, Bytes::len)
 }
 
-/// The longest line has so many bytes.
+/// `longest` is the size of the longest line in bytes.
 fn prepare_piece(
     service: &Service,
     bytes: usize,
@@ -312,7 +312,7 @@ fn write_answers(
             Ok(verdict) => Outcome::Done(Box::new(verdict.clone())),
             Err(error) => Outcome::Failed { error: error.wire() },
         };
-        // Every field can be written.
+        // Serialization cannot fail.
         if serde_json::to_writer(&mut out, &Answer { line, outcome }).is_ok() {
             out.push(b'\n');
         }

@@ -1,10 +1,9 @@
-//! `POST /v1/compare`: two pages, how alike they are, why, and both side by side.
+//! `POST /v1/compare`: compares two pages, and shows both next to each other.
 //!
-//! The engine compares and lays out; here its places become the pieces of text they stand for. A
-//! known page whose text is not kept is compared by its fingerprint alone, and then there are
-//! no rows.
+//! The engine compares and lays out; this module replaces places by pieces of text. A known page whose text is
+//! not stored is compared by its fingerprint alone, without rows.
 
-use super::Sent;
+use super::JsonBody;
 use crate::error::{ApiError, Code};
 use crate::state::Service;
 use axum::Json;
@@ -18,10 +17,10 @@ use hapax_store::StoredComparable;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The longest text that is laid side by side.
+/// Maximum size of a text that is laid out.
 const LONGEST: usize = 2 << 20;
 
-/// One side: exactly one of these.
+/// One side; exactly one field must be set.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SideInput {
@@ -37,20 +36,20 @@ pub struct CompareInput {
     right: SideInput,
 }
 
-/// What is said of two pages, side by side.
+/// The comparison of two pages.
 #[derive(Debug, Serialize)]
 pub struct SideBySide {
     #[serde(flatten)]
     compared: Compared,
-    /// None when a text is not kept, or has no words.
+    /// `None` if a text is not stored or has no words.
     sums: Option<Sums>,
     left: Side,
     right: Side,
-    /// None when a text is not kept.
+    /// `None` if a text is not stored.
     rows: Option<Vec<Shown>>,
 }
 
-/// The weighted sum behind each bit of both fingerprints, bit 0 first; positive for a 1.
+/// The weighted sums behind both fingerprints, bit 0 first; positive for a 1.
 #[derive(Debug, Serialize)]
 struct Sums {
     left: Vec<i64>,
@@ -66,13 +65,13 @@ struct Side {
     text_kept: bool,
 }
 
-/// A row: the same words on both sides, or what each has.
+/// A row: equal words on both sides, or the differing words of each.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Shown {
     Same {
         same: String,
-        /// The second page's wording, where case or punctuation differ.
+        /// The wording of the second page, if case or punctuation differ.
         #[serde(skip_serializing_if = "Option::is_none")]
         same_right: Option<String>,
     },
@@ -87,7 +86,7 @@ struct ShownPiece {
     text: String,
     /// `between`, `only` or `elsewhere`.
     mark: &'static str,
-    /// Pieces that were moved have the same number on both sides.
+    /// Moved pieces have the same number on both sides.
     moved: Option<usize>,
 }
 
@@ -98,7 +97,7 @@ enum Known {
 
 pub async fn compare(
     State(service): State<Arc<Service>>,
-    Sent(input): Sent<CompareInput>,
+    JsonBody(input): JsonBody<CompareInput>,
 ) -> Result<Json<SideBySide>, ApiError> {
     let sides = [&input.left, &input.right].into_iter();
     let bytes = sides.flat_map(|side| [&side.html, &side.text]).flatten().map(String::len).sum();
@@ -167,7 +166,8 @@ fn read(service: &Service, name: &str, side: SideInput) -> Result<Known, ApiErro
             };
             let page = service.repository.page(&url)?.ok_or_else(unknown)?;
             let kept = service.texts.as_ref().and_then(|texts| texts.get(&url));
-            // The page may have come again without its text: then the kept one is another's.
+            // The page may have been recorded again without its text; then the stored text is
+            // outdated.
             if let Some(text) = kept.filter(|text| ContentHash::of(text) == page.content) {
                 return Ok(Known::Text { title: None, text });
             }

@@ -1,11 +1,11 @@
-//! Changes in their order: read, waited for, or followed as a stream.
+//! Events in order: read, waited for, or followed as a stream.
 //!
-//! Whoever has seen everything up to a number asks for what comes after it, and misses nothing:
-//! events are numbered without a gap. While a standby follows, an event is shown when the standby has it. A group's history
-//! is read the other way, newest first.
+//! Events are numbered without gaps, so a client that asks for those after the last one it has seen misses
+//! nothing. While a standby follows, an event is shown once the standby has it. A group's history is read
+//! newest first.
 
 use super::backup::must_follow;
-use super::{Asked, Named, rows};
+use super::{PathParameter, QueryParameters, rows};
 use crate::error::{ApiError, Code};
 use crate::middleware::body_of;
 use crate::state::Service;
@@ -23,19 +23,19 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// The longest a client may wait for the next event.
+/// Maximum time in seconds that a client may wait for the next event.
 const LONGEST_WAIT: u64 = 60;
-/// A stream without events says that it lives.
+/// Interval of heartbeats on a stream without events.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Events read at once for a stream, and bytes of them beyond which no further one is added: a follower that does not
-/// read holds a few such pieces.
+/// Events read at a time for a stream, and bytes beyond which none is added; a follower that does
+/// not read holds a few such pieces.
 const AT_ONCE: usize = 100;
 const PIECE: usize = 32 << 10;
 
-/// Which primary numbered the events.
+/// The epoch in which the events were numbered.
 const EPOCH: HeaderName = HeaderName::from_static("hapax-epoch");
 
-/// Changes of whatever group that are looked at for one piece of a group's history.
+/// Number of events of any group that are examined for one part of a group's history.
 const LOOKED_AT: usize = 200_000;
 
 #[derive(Debug, Deserialize)]
@@ -55,17 +55,18 @@ pub struct HistoryParameters {
     limit: Option<usize>,
 }
 
-/// `GET /v1/groups/{id}/events`: newest first, so the next piece is older.
+/// `GET /v1/groups/{id}/events`: newest first, so the next part is older.
 pub async fn of_group(
     State(service): State<Arc<Service>>,
-    Named(id): Named<u32>,
-    Asked(asked): Asked<HistoryParameters>,
+    PathParameter(id): PathParameter<u32>,
+    QueryParameters(parameters): QueryParameters<HistoryParameters>,
 ) -> Result<Json<Rows<Event>>, ApiError> {
-    let limit = rows(&service, asked.limit)?;
+    let limit = rows(&service, parameters.limit)?;
     let work = move |service: &Service| {
         let (store, group) = (&service.repository, GroupId(id));
-        let found = store.group_history(group, asked.after, limit, LOOKED_AT)?;
-        let nothing = found.events.is_empty() && found.before.is_none() && asked.after.is_none();
+        let found = store.group_history(group, parameters.after, limit, LOOKED_AT)?;
+        let nothing =
+            found.events.is_empty() && found.before.is_none() && parameters.after.is_none();
         if nothing && store.group_numbered(group)?.is_none() {
             return Err(ApiError::new(Code::NotFound, "there is no group of this number"));
         }
@@ -87,30 +88,31 @@ async fn read(service: &Arc<Service>, after: u64, limit: usize) -> Result<Vec<Ev
 /// `GET /v1/events`
 pub async fn events(
     State(service): State<Arc<Service>>,
-    Asked(asked): Asked<EventParameters>,
+    QueryParameters(parameters): QueryParameters<EventParameters>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let limit = rows(&service, asked.limit)?;
-    let epoch = epoch(&service, &asked, asked.after).await?;
-    let until = Instant::now() + Duration::from_secs(asked.wait.min(LONGEST_WAIT));
-    // Before reading, so that no commit comes unnoticed in between.
+    let limit = rows(&service, parameters.limit)?;
+    let epoch = epoch(&service, &parameters, parameters.after).await?;
+    let until = Instant::now() + Duration::from_secs(parameters.wait.min(LONGEST_WAIT));
+    // Subscribed before reading, so that no commit in between is missed.
     let mut changed = service.changed.subscribe();
     loop {
-        let rows = read(&service, asked.after, limit).await?;
-        let waited = !rows.is_empty() || service.is_stopping() || asked.wait == 0;
+        let rows = read(&service, parameters.after, limit).await?;
+        let waited = !rows.is_empty() || service.is_stopping() || parameters.wait == 0;
         if waited || timeout_at(until, changed.changed()).await.is_err() {
-            let last = rows.last().map_or(asked.after, |event: &Event| event.sequence);
+            let last = rows.last().map_or(parameters.after, |event: &Event| event.sequence);
             return Ok((epoch, Json(Rows { rows, next: Some(last.to_string()) })));
         }
     }
 }
 
-/// The present epoch, for whoever may go on at another copy; refuses whoever comes from one with other events.
+/// The current epoch, for followers that may continue at another copy; refuses a follower from a
+/// copy with other events.
 async fn epoch(
     service: &Arc<Service>,
-    asked: &EventParameters,
+    parameters: &EventParameters,
     after: u64,
 ) -> Result<AppendHeaders<Option<(HeaderName, String)>>, ApiError> {
-    let known = asked.epoch.clone();
+    let known = parameters.epoch.clone();
     let work = move |service: &Service| {
         if let Some(epoch) = &known {
             must_follow(service, epoch, after)?;
@@ -124,15 +126,15 @@ async fn epoch(
 /// `GET /v1/events/stream`
 pub async fn stream(
     State(service): State<Arc<Service>>,
-    Asked(asked): Asked<EventParameters>,
+    QueryParameters(parameters): QueryParameters<EventParameters>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    // A browser that lost its connection says what it saw last.
+    // A reconnecting browser sends the last event it saw.
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
-    let after = last.unwrap_or(asked.after);
-    let epoch = epoch(&service, &asked, after).await?;
+    let after = last.unwrap_or(parameters.after);
+    let epoch = epoch(&service, &parameters, after).await?;
     let (send, body) = mpsc::channel(1);
-    tokio::spawn(working_for(turns::asker(), follow(service, after, send)));
+    tokio::spawn(working_for(turns::caller(), follow(service, after, send)));
     let mut response = Response::new(body_of(body));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -1,8 +1,8 @@
-//! `POST /v1/fetch`: an address in; the service fetches, extracts and records it.
+//! `POST /v1/fetch`: fetches an address, extracts and records the page.
 //!
-//! Redirects on the way become facts of their own when the page is recorded.
+//! Redirects on the way are recorded separately when the page is recorded.
 
-use super::Sent;
+use super::JsonBody;
 use super::pages::with_nearest;
 use crate::error::ApiError;
 use crate::state::Service;
@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Of the pages fetched at once, so many are of one host; more are answered 503.
+/// Maximum number of concurrent fetches per host; further ones are answered with 503.
 const PER_HOST: usize = 4;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FetchInput {
     url: String,
-    /// Record the page, or only say what would be said?
+    /// Whether to record the page, or only check it.
     #[serde(default = "yes")]
     record: bool,
-    /// Send the page's text along?
+    /// Whether to include the page's text in the answer.
     #[serde(default)]
     text: bool,
 }
@@ -35,7 +35,7 @@ const fn yes() -> bool {
     true
 }
 
-/// The verdict, and the way to the page.
+/// The verdict, and the redirects on the way to the page.
 #[derive(Debug, Serialize)]
 pub struct FetchedVerdict {
     #[serde(flatten)]
@@ -54,13 +54,13 @@ struct Hop {
 
 pub async fn fetch(
     State(service): State<Arc<Service>>,
-    Sent(FetchInput { url, record, text: wanted }): Sent<FetchInput>,
+    JsonBody(FetchInput { url, record, text: wanted }): JsonBody<FetchInput>,
 ) -> Result<Json<FetchedVerdict>, ApiError> {
     good_address("url", &url)?;
     service.fetcher()?;
     let turn = service.fetches.take().await;
-    // Mostly waiting: it takes no place among those who work. The turn ends with the fetching, not
-    // with the client's patience.
+    // Mostly waiting, so it takes no place for work. The turn lasts until the fetch has ended, even
+    // if the client disconnects.
     let fetching = service.clone();
     let fetched = tokio::task::spawn_blocking(move || {
         let _held = turn;

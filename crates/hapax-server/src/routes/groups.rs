@@ -1,9 +1,9 @@
 //! Groups: the largest, all of them, those with a part of an address, and the members of one.
 //!
-//! Every list goes on where the one before ended. The largest are few and may be a little old in
-//! a large repository; members are compared with the winner when they are shown.
+//! Every list continues where the previous answer ended. The list of the largest may be slightly outdated in a
+//! large repository; members are compared with the winner when they are shown.
 
-use super::{Asked, Named, rows};
+use super::{PathParameter, QueryParameters, rows};
 use crate::error::{ApiError, Code};
 use crate::state::{LARGEST, Service};
 use axum::Json;
@@ -23,9 +23,9 @@ pub struct ListParameters {
     search: Option<String>,
     after: Option<String>,
     limit: Option<usize>,
-    /// With `sort=number`, only groups with at least so many members.
+    /// With `sort=number`, only groups with at least this many members.
     least: Option<u32>,
-    /// With `sort=number`, the winners under the rules of this market.
+    /// With `sort=number`, shows the winners of this market.
     market: Option<String>,
 }
 
@@ -40,15 +40,15 @@ enum Sort {
 /// `GET /v1/groups`
 pub async fn list(
     State(service): State<Arc<Service>>,
-    Asked(asked): Asked<ListParameters>,
+    QueryParameters(parameters): QueryParameters<ListParameters>,
 ) -> Result<Json<Rows<Group>>, ApiError> {
-    let limit = rows(&service, asked.limit)?;
+    let limit = rows(&service, parameters.limit)?;
     let work = move |service: &Service| {
-        let after = asked.after.as_deref();
-        match asked.search.as_deref().map(str::trim) {
+        let after = parameters.after.as_deref();
+        match parameters.search.as_deref().map(str::trim) {
             Some(text) if !text.is_empty() => search(service, text, after, limit),
-            Some(_) | None if asked.sort == Sort::Largest => largest(service, after, limit),
-            Some(_) | None => by_number(service, &asked, limit),
+            Some(_) | None if parameters.sort == Sort::Largest => largest(service, after, limit),
+            Some(_) | None => by_number(service, &parameters, limit),
         }
     };
     service.work(work).await.map(Json)
@@ -60,20 +60,20 @@ fn bad_cursor() -> ApiError {
 
 fn by_number(
     service: &Service,
-    asked: &ListParameters,
+    parameters: &ListParameters,
     limit: usize,
 ) -> Result<Rows<Group>, ApiError> {
-    let after = asked.after.as_deref();
+    let after = parameters.after.as_deref();
     let after =
         after.map(|after| after.parse().map(GroupId).map_err(|_| bad_cursor())).transpose()?;
     let reader = service.repository.reader();
-    let market = service.market(&reader, asked.market.as_deref())?;
-    let found = reader.groups(after, limit, asked.least.unwrap_or(1), market.as_deref())?;
+    let market = service.market(&reader, parameters.market.as_deref())?;
+    let found = reader.groups(after, limit, parameters.least.unwrap_or(1), market.as_deref())?;
     let next = (found.len() == limit).then(|| found.last().map(|group| group.id.to_string()));
     Ok(Rows { rows: found.into_iter().map(Group::from).collect(), next: next.flatten() })
 }
 
-/// Only the first few hundred are kept in order; the others are listed by number.
+/// Only the first few hundred are sorted by size; the others are listed by number.
 fn largest(service: &Service, after: Option<&str>, limit: usize) -> Result<Rows<Group>, ApiError> {
     let skip: usize = after.map_or(Ok(0), str::parse).map_err(|_| bad_cursor())?;
     let sizes = service.group_sizes()?;
@@ -84,10 +84,10 @@ fn largest(service: &Service, after: Option<&str>, limit: usize) -> Result<Rows<
     Ok(Rows { rows, next })
 }
 
-/// Addresses that one request compares with the part it searches for.
+/// Number of addresses compared per request.
 const COMPARED: usize = 100_000;
 
-/// How an address begins that is this text, or on this host.
+/// Prefixes of addresses with this text at the start, or on this host.
 fn beginnings(text: &str) -> Vec<String> {
     if text.contains("://") {
         return vec![text.to_owned()];
@@ -97,10 +97,10 @@ fn beginnings(text: &str) -> Vec<String> {
         .into()
 }
 
-/// The groups of the pages whose address contains a text: first where addresses begin with it, which
-/// the order of addresses finds at once, then anywhere, so many addresses a request. The cursor
-/// is the step (a beginning, or after the last of them the search anywhere) and the last address
-/// that was compared.
+/// The groups of pages whose address contains a text: first those whose address begins with it,
+/// found quickly by the order of addresses, then all others, with bounded work per request. The
+/// cursor consists of the step (a prefix, or finally the full search) and the last address
+/// compared.
 fn search(
     service: &Service,
     text: &str,
@@ -154,16 +154,16 @@ pub struct MemberParameters {
 /// `GET /v1/groups/{id}`
 pub async fn group(
     State(service): State<Arc<Service>>,
-    Named(id): Named<u32>,
-    Asked(asked): Asked<MemberParameters>,
+    PathParameter(id): PathParameter<u32>,
+    QueryParameters(parameters): QueryParameters<MemberParameters>,
 ) -> Result<Json<GroupDetail>, ApiError> {
-    let limit = rows(&service, asked.limit)?;
+    let limit = rows(&service, parameters.limit)?;
     let work = move |service: &Service| {
         let unknown = || ApiError::new(Code::NotFound, "there is no group of this number");
         let store = &service.repository;
         let group = store.group_numbered(GroupId(id))?.ok_or_else(unknown)?;
         let members =
-            store.members(GroupId(id), asked.after.map(PageId), limit)?.ok_or_else(unknown)?;
+            store.members(GroupId(id), parameters.after.map(PageId), limit)?.ok_or_else(unknown)?;
         let next =
             (members.len() == limit).then(|| members.last().map(|(page, _)| page.id.to_string()));
         let pages = members.into_iter();

@@ -1,6 +1,6 @@
-//! The routes of the service, in one list, and how requests are read.
+//! The list of all routes, and the parsing of requests.
 //!
-//! A route is a method, a path, the permission it needs and its class. `openapi.json` describes each; a test
+//! A route has a method, a path, a required permission and a class. `openapi.json` describes each; a test
 //! compares the two lists.
 
 pub mod backup;
@@ -103,9 +103,9 @@ pub fn router(service: &Arc<Service>) -> Router {
 }
 
 #[derive(Debug)]
-pub struct Sent<T>(pub T);
+pub struct JsonBody<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Sent<T> {
+impl<T: DeserializeOwned> FromRequest<Arc<Service>> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, ApiError> {
@@ -116,10 +116,10 @@ impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Sent<T> {
     }
 }
 
-/// Bytes of most verdicts.
+/// Capacity for most verdicts in bytes.
 const ANSWER: usize = 1024;
 
-/// A JSON answer that is asked for often: written at once into room enough for most.
+/// A frequent JSON answer: serialized into one buffer that is large enough for most.
 #[derive(Debug)]
 pub struct Answer<T>(pub T);
 
@@ -133,21 +133,22 @@ impl<T: Serialize> IntoResponse for Answer<T> {
     }
 }
 
-/// Reads JSON, and says where it is wrong.
+/// Parses JSON, and reports where it is invalid.
 ///
 /// # Errors
 ///
-/// It is not what is wanted.
+/// It is not of the expected form.
 pub fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(bytes)
         .map_err(|error| ApiError::invalid(format!("not the JSON wanted: {error}")))
 }
 
-/// Refuses bodies of another type: a browser sends only harmless types to other origins unasked.
+/// Refuses bodies of other types, because browsers send only certain types to other origins without
+/// asking.
 ///
 /// # Errors
 ///
-/// The type is not among these.
+/// The content type is not one of these.
 pub fn must_be(headers: &HeaderMap, types: &[&str]) -> Result<(), ApiError> {
     let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let given = given.unwrap_or_default().split(';').next().unwrap_or_default().trim();
@@ -160,11 +161,11 @@ pub fn must_be(headers: &HeaderMap, types: &[&str]) -> Result<(), ApiError> {
     }
 }
 
-/// The parameters after `?`.
+/// The query parameters.
 #[derive(Debug)]
-pub struct Asked<T>(pub T);
+pub struct QueryParameters<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequestParts<Arc<Service>> for Asked<T> {
+impl<T: DeserializeOwned> FromRequestParts<Arc<Service>> for QueryParameters<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(
@@ -172,15 +173,16 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Service>> for Asked<T> {
         service: &Arc<Service>,
     ) -> Result<Self, ApiError> {
         let read = Query::<T>::from_request_parts(parts, service).await;
-        read.map(|Query(asked)| Self(asked)).map_err(|error| ApiError::invalid(error.body_text()))
+        read.map(|Query(parameters)| Self(parameters))
+            .map_err(|error| ApiError::invalid(error.body_text()))
     }
 }
 
-/// What stands in the path.
+/// The path parameters.
 #[derive(Debug)]
-pub struct Named<T>(pub T);
+pub struct PathParameter<T>(pub T);
 
-impl<T: DeserializeOwned + Send> FromRequestParts<Arc<Service>> for Named<T> {
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<Service>> for PathParameter<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(
@@ -192,10 +194,10 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<Service>> for Named<T> {
     }
 }
 
-/// How many rows an answer has: what was asked for, within the limit.
-fn rows(service: &Service, asked: Option<usize>) -> Result<usize, ApiError> {
-    match asked {
+/// Number of rows of an answer: as requested, within the limit.
+fn rows(service: &Service, parameters: Option<usize>) -> Result<usize, ApiError> {
+    match parameters {
         Some(0) => Err(ApiError::invalid("limit must be at least 1")),
-        asked => Ok(asked.unwrap_or(100).min(service.config.limits.rows)),
+        parameters => Ok(parameters.unwrap_or(100).min(service.config.limits.rows)),
     }
 }

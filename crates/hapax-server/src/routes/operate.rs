@@ -1,9 +1,9 @@
-//! For whoever runs the service: health, numbers, settings, the description of the API.
+//! For operators: health, statistics, settings, and the description of the API.
 //!
-//! Health says that the process answers, readiness that the repository does. Numbers are those of
-//! the last commit and of the counters since the start; nothing here changes anything.
+//! Health says that the process responds, readiness that the repository does. Statistics are those of the last
+//! commit and of the counters since the start. Changes nothing.
 
-use super::{Asked, OPENAPI};
+use super::{OPENAPI, QueryParameters};
 use crate::error::{ApiError, Code};
 use crate::history::Sample;
 use crate::metrics::Checked;
@@ -30,7 +30,7 @@ pub struct Alive {
 #[derive(Debug, Serialize)]
 pub struct Ready {
     status: &'static str,
-    /// `primary` takes writes, `standby` and `waiting` only answer.
+    /// `primary` takes writes; `standby` and `waiting` are read-only.
     role: &'static str,
 }
 
@@ -67,14 +67,14 @@ pub async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
 }
 
-/// From when on samples are wanted.
+/// The start of the requested samples.
 #[derive(Debug, Deserialize)]
 pub struct StatsParameters {
     #[serde(default, deserialize_with = "moment::optional")]
     since: Option<u64>,
 }
 
-/// How much there is, and what happened.
+/// Statistics of the repository and the service.
 #[derive(Debug, Serialize)]
 pub struct Statistics {
     #[serde(flatten)]
@@ -90,7 +90,7 @@ pub struct Statistics {
 /// `GET /v1/stats`
 pub async fn stats(
     State(service): Shared,
-    Asked(asked): Asked<StatsParameters>,
+    QueryParameters(parameters): QueryParameters<StatsParameters>,
 ) -> Result<Json<Statistics>, ApiError> {
     let work = move |service: &Service| {
         let (stats, sizes) = (service.repository.stats()?, service.group_sizes()?);
@@ -101,13 +101,13 @@ pub async fn stats(
             uptime_seconds: service.started.elapsed().as_secs(),
             groups_by_doubling: sizes.by_doubling.clone(),
             checked: service.metrics.checked_so_far(),
-            history: service.history.since(asked.since.unwrap_or(0)),
+            history: service.history.since(parameters.since.unwrap_or(0)),
         })
     };
     service.work(work).await.map(Json)
 }
 
-/// What the service and its repository were set up with.
+/// The settings of the service and its repository.
 #[derive(Debug, Serialize)]
 pub struct Shown {
     version: &'static str,

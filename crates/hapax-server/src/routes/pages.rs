@@ -1,9 +1,9 @@
-//! Pages: seen, asked about, looked up, changed, forgotten.
+//! Pages: observe, check, look up, change, delete.
 //!
-//! An answer to a write comes after its commit is on the disk. A check reads the last commit and
-//! leaves no trace. What takes long is done on threads for it, see [`Service::work`].
+//! A write is answered after its commit is on disk. A check reads the last commit and records nothing. Slow
+//! work is done on worker threads, see [`Service::work`].
 
-use super::{Answer, Asked, Named, Sent, rows};
+use super::{Answer, JsonBody, PathParameter, QueryParameters, rows};
 use crate::error::{ApiError, Code};
 use crate::state::Service;
 use axum::Json;
@@ -20,7 +20,7 @@ type Shared = State<Arc<Service>>;
 /// Pages with less text than this are prepared in place.
 const SHORT: usize = 1024;
 
-/// Makes a page ready: in place if that takes microseconds, else on a thread for work.
+/// Prepares a page: in place if that takes microseconds, otherwise on a worker thread.
 async fn prepared(service: &Arc<Service>, input: PageInput) -> Result<Prepared, ApiError> {
     let bytes = size(&input);
     let work = move |service: &Service| {
@@ -36,10 +36,11 @@ fn size(input: &PageInput) -> usize {
     [&input.html, &input.text].into_iter().flatten().map(String::len).sum()
 }
 
-/// What a verdict shall have in it.
+/// Options for the content of a verdict.
 #[derive(Debug, Deserialize)]
 pub struct VerdictParameters {
-    /// The nearest known page of one that matches none: it is compared with all, which takes longer the more there are.
+    /// Whether to search the nearest known page for one without a match: compares it with all
+    /// pages, which takes longer the more there are.
     #[serde(default = "yes")]
     nearest: bool,
 }
@@ -51,14 +52,14 @@ const fn yes() -> bool {
 /// `POST /v1/pages`
 pub async fn observe(
     State(service): Shared,
-    Asked(wanted): Asked<VerdictParameters>,
-    Sent(input): Sent<PageInput>,
+    QueryParameters(wanted): QueryParameters<VerdictParameters>,
+    JsonBody(input): JsonBody<PageInput>,
 ) -> Result<Json<Verdict>, ApiError> {
     let Prepared { url, action, text } = prepared(&service, input).await?;
     record(&service, url, action, text, wanted.nearest).await.map(Json)
 }
 
-/// Records one page and says what it is.
+/// Records one page and returns its verdict.
 pub(super) async fn record(
     service: &Arc<Service>,
     url: String,
@@ -85,7 +86,7 @@ pub(super) async fn record(
     }
 }
 
-/// The verdict with the nearest known page, which is searched for on a thread for work.
+/// Adds the nearest known page, which is searched on a worker thread.
 pub(super) async fn with_nearest(
     service: &Arc<Service>,
     page: Observation,
@@ -104,8 +105,8 @@ pub(super) async fn with_nearest(
 /// `POST /v1/check`
 pub async fn check(
     State(service): Shared,
-    Asked(wanted): Asked<VerdictParameters>,
-    Sent(input): Sent<PageInput>,
+    QueryParameters(wanted): QueryParameters<VerdictParameters>,
+    JsonBody(input): JsonBody<PageInput>,
 ) -> Result<Answer<Verdict>, ApiError> {
     let page = |prepared: Prepared| match prepared.action {
         Action::Observe(page) => Ok(*page),
@@ -114,7 +115,7 @@ pub async fn check(
         }
     };
     if input.signature.is_some() {
-        // A lookup of microseconds in memory that waits for nobody.
+        // Takes microseconds in memory, without waiting.
         let page = page(prepared(&service, input).await?)?;
         let verdict = service.check(&page)?;
         return match wanted.nearest {
@@ -145,16 +146,16 @@ pub struct ListParameters {
 /// `GET /v1/pages`
 pub async fn list(
     State(service): Shared,
-    Asked(asked): Asked<ListParameters>,
+    QueryParameters(parameters): QueryParameters<ListParameters>,
 ) -> Result<Json<Rows<Page>>, ApiError> {
-    let limit = rows(&service, asked.limit)?;
+    let limit = rows(&service, parameters.limit)?;
     let work = move |service: &Service| {
         let store = &service.repository;
-        let found = store.pages_from(&asked.prefix, asked.after.as_deref(), limit)?;
+        let found = store.pages_from(&parameters.prefix, parameters.after.as_deref(), limit)?;
         let next = (found.len() == limit).then(|| found.last().map(|(_, url)| url.clone()));
         let mut rows = Vec::with_capacity(found.len());
         for (id, url) in found {
-            // A page may go between the two questions.
+            // A page may be deleted between the two queries.
             if let Some(info) = store.page(&url)? {
                 rows.push(Page::new(info, store.group_of(id)?.map(|group| group.0)));
             }
@@ -171,7 +172,7 @@ pub(super) fn unknown() -> ApiError {
 /// `DELETE /v1/pages/{url}`
 pub async fn forget(
     State(service): Shared,
-    Named(url): Named<String>,
+    PathParameter(url): PathParameter<String>,
 ) -> Result<Json<Changed>, ApiError> {
     let work = move |service: &Service| {
         if let Some(texts) = &service.texts {
@@ -185,7 +186,7 @@ pub async fn forget(
     changing(&service, work).await.map(Json)
 }
 
-/// Pages that exist no more.
+/// Pages that were deleted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetInput {
@@ -195,7 +196,7 @@ pub struct ForgetInput {
 /// `POST /v1/forget`: all in one commit, or none.
 pub async fn forget_many(
     State(service): Shared,
-    Sent(ForgetInput { urls }): Sent<ForgetInput>,
+    JsonBody(ForgetInput { urls }): JsonBody<ForgetInput>,
 ) -> Result<Json<Forgotten>, ApiError> {
     let work = move |service: &Service| {
         let forget = |url: &String| Action::Forget { url: url.clone() };
@@ -217,7 +218,7 @@ pub async fn forget_many(
     changing(&service, work).await.map(Json)
 }
 
-/// Runs a call that writes, and wakes open event streams.
+/// Runs a write, and wakes open event streams.
 pub(super) async fn changing<T: Send + 'static>(
     service: &Arc<Service>,
     work: impl FnOnce(&Service) -> Result<T, ApiError> + Send + 'static,
@@ -239,8 +240,8 @@ pub struct ScoreInput {
 /// `PUT /v1/pages/{url}/score`
 pub async fn score(
     State(service): Shared,
-    Named(url): Named<String>,
-    Sent(ScoreInput { score }): Sent<ScoreInput>,
+    PathParameter(url): PathParameter<String>,
+    JsonBody(ScoreInput { score }): JsonBody<ScoreInput>,
 ) -> Result<Json<Verdict>, ApiError> {
     let work = move |service: &Service| {
         local::score(&service.repository, &url, score)?.ok_or_else(unknown)
@@ -248,7 +249,7 @@ pub async fn score(
     changing(&service, work).await.map(Json)
 }
 
-/// Where a page redirects to.
+/// The target of a page's redirect.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedirectInput {
@@ -260,8 +261,8 @@ pub struct RedirectInput {
 /// `PUT /v1/pages/{url}/redirect`
 pub async fn redirect(
     State(service): Shared,
-    Named(from): Named<String>,
-    Sent(RedirectInput { to, fetched }): Sent<RedirectInput>,
+    PathParameter(from): PathParameter<String>,
+    JsonBody(RedirectInput { to, fetched }): JsonBody<RedirectInput>,
 ) -> Result<Json<Verdict>, ApiError> {
     good_address("url", &from)?;
     good_redirect(&from, "to", &to)?;
@@ -285,7 +286,7 @@ pub struct ExpireInput {
 /// `POST /v1/expire`
 pub async fn expire(
     State(service): Shared,
-    Sent(ExpireInput { before }): Sent<ExpireInput>,
+    JsonBody(ExpireInput { before }): JsonBody<ExpireInput>,
 ) -> Result<Json<Changed>, ApiError> {
     let work = move |service: &Service| Ok(Changed { pages: service.repository.expire(before)? });
     changing(&service, work).await.map(Json)

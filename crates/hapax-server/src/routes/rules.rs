@@ -1,10 +1,10 @@
-//! The rules that choose which copy of a group stays, and those of markets.
+//! The rules that choose the kept copy of a group, and those of markets.
 //!
-//! New rules of the repository choose every group's winner again, which takes a while in a large
-//! one; setting a market changes no group.
+//! New rules of the repository re-elect every group's winner, which takes a while in a large one; setting a
+//! market changes no group.
 
 use super::pages::changing;
-use super::{Named, Sent};
+use super::{JsonBody, PathParameter};
 use crate::error::{ApiError, Code};
 use crate::state::Service;
 use axum::Json;
@@ -36,7 +36,7 @@ pub async fn rules(State(service): Shared) -> Json<RulesShown> {
 /// `PUT /v1/rules`
 pub async fn set(
     State(service): Shared,
-    Sent(input): Sent<RulesInput>,
+    JsonBody(input): JsonBody<RulesInput>,
 ) -> Result<Json<RulesShown>, ApiError> {
     let rules = parsed(&input)?;
     let work = move |service: &Service| {
@@ -49,8 +49,8 @@ pub async fn set(
 /// `PUT /v1/markets/{name}`
 pub async fn set_market(
     State(service): Shared,
-    Named(name): Named<String>,
-    Sent(input): Sent<RulesInput>,
+    PathParameter(name): PathParameter<String>,
+    JsonBody(input): JsonBody<RulesInput>,
 ) -> Result<Json<RulesShown>, ApiError> {
     let rules = parsed(&input)?;
     change_market(&service, name, Some(rules)).await
@@ -59,7 +59,7 @@ pub async fn set_market(
 /// `DELETE /v1/markets/{name}`
 pub async fn drop_market(
     State(service): Shared,
-    Named(name): Named<String>,
+    PathParameter(name): PathParameter<String>,
 ) -> Result<Json<RulesShown>, ApiError> {
     if !service.repository.settings().markets.contains_key(&name) {
         return Err(ApiError::new(Code::NotFound, "there is no market of this name"));

@@ -1,10 +1,10 @@
-//! Searches an index and folds near-duplicates under the best of them.
+//! Searches an index and collapses near-duplicates.
 //!
-//! The index is a folder made by `hapax search build`, which others may change while the service runs: it is
-//! reopened after a commit, and a request under way finishes on the state it began with. Does not rank results or
+//! The index is a folder made by `hapax search build`, which may change while the service runs: it is reopened
+//! after a commit, and a request in progress finishes with the state it began with. Does not rank results or
 //! choose the shown copy.
 
-use super::{Asked, rows};
+use super::{QueryParameters, rows};
 use crate::config::Search as Settings;
 use crate::error::{ApiError, Code};
 use crate::state::{Service, StartError};
@@ -19,14 +19,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// The longest query, in bytes.
+/// Maximum length of a query in bytes.
 const LONGEST: usize = 1000;
-/// How far one may page.
+/// Maximum offset of results.
 const FURTHEST: usize = 10_000;
-/// Hits of an answer, unless asked otherwise.
+/// Default number of hits.
 const HITS: usize = 10;
 
-/// An index that can be asked.
+/// A search index.
 pub struct Searched {
     folder: PathBuf,
     policy: Policy,
@@ -45,11 +45,11 @@ impl std::fmt::Debug for Searched {
 }
 
 impl Searched {
-    /// What the settings name; `None` when they name nothing.
+    /// Opens the configured index; `None` if none is configured.
     ///
     /// # Errors
     ///
-    /// The index or the policy cannot be used.
+    /// The index or the policy is unusable.
     pub fn open(settings: &Settings) -> Result<Option<Self>, StartError> {
         if settings.index.is_empty() {
             return Ok(None);
@@ -69,7 +69,7 @@ impl Searched {
         Ok(Some(Self { folder, policy, open: Mutex::new(open) }))
     }
 
-    /// The index as it is now.
+    /// The index in its current state.
     fn index(&self) -> Result<Arc<TantivyIndex>, ApiError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.committed != committed(&self.folder) {
@@ -82,13 +82,13 @@ impl Searched {
 
 impl Opened {
     fn of(folder: &std::path::Path) -> Result<Self, hapax_search::tantivy::Error> {
-        // Before, so that a commit in between is seen next time.
+        // Read first, so that a commit in between is noticed next time.
         let committed = committed(folder);
         Ok(Self { index: Arc::new(TantivyIndex::open(folder)?), committed })
     }
 }
 
-/// When the last commit was made.
+/// Time of the last commit.
 fn committed(folder: &std::path::Path) -> Option<SystemTime> {
     std::fs::metadata(folder.join("meta.json")).and_then(|file| file.modified()).ok()
 }
@@ -106,9 +106,9 @@ fn described(error: &dyn std::error::Error) -> String {
 
 #[derive(Debug, Deserialize)]
 pub struct Parameters {
-    /// As people type it.
+    /// The query, as typed by users.
     q: String,
-    /// Fold near-duplicates; on unless asked otherwise.
+    /// Collapse near-duplicates; on by default.
     collapse: Option<bool>,
     /// Leave out marked documents.
     hide_marked: Option<bool>,
@@ -121,28 +121,28 @@ pub struct Parameters {
 /// `GET /v1/search`
 pub async fn search(
     State(service): State<Arc<Service>>,
-    Asked(asked): Asked<Parameters>,
+    QueryParameters(parameters): QueryParameters<Parameters>,
 ) -> Result<Json<serde_json::Value>, ApiError> {
-    if asked.q.len() > LONGEST {
+    if parameters.q.len() > LONGEST {
         return Err(ApiError::invalid(format!("q has at most {LONGEST} bytes")));
     }
-    if asked.rank == Some(0) {
+    if parameters.rank == Some(0) {
         return Err(ApiError::invalid("rank must be at least 1"));
     }
-    let limit = rows(&service, Some(asked.limit.unwrap_or(HITS)))?;
-    let offset = match asked.after.as_deref().map(str::parse::<usize>) {
+    let limit = rows(&service, Some(parameters.limit.unwrap_or(HITS)))?;
+    let offset = match parameters.after.as_deref().map(str::parse::<usize>) {
         None => 0,
         Some(Ok(offset)) if offset <= FURTHEST => offset,
         Some(_) => {
             return Err(ApiError::invalid("after must be what an answer gave as next"));
         }
     };
-    service.work(move |service| answer(service, &asked, offset, limit)).await.map(Json)
+    service.work(move |service| answer(service, &parameters, offset, limit)).await.map(Json)
 }
 
 fn answer(
     service: &Service,
-    asked: &Parameters,
+    parameters: &Parameters,
     offset: usize,
     limit: usize,
 ) -> Result<serde_json::Value, ApiError> {
@@ -155,12 +155,12 @@ fn answer(
     let searched = service.search.as_ref().ok_or_else(missing)?;
     let index = searched.index()?;
     let request = Request {
-        query: &asked.q,
+        query: &parameters.q,
         offset,
         limit,
-        policy: asked.collapse.unwrap_or(true).then_some(&searched.policy),
-        rank: asked.rank,
-        hide_marked: asked.hide_marked.unwrap_or(false),
+        policy: parameters.collapse.unwrap_or(true).then_some(&searched.policy),
+        rank: parameters.rank,
+        hide_marked: parameters.hide_marked.unwrap_or(false),
         scores: None,
     };
     let failed =
@@ -168,7 +168,7 @@ fn answer(
     let listing = collapse(&*index, &request).map_err(|error| failed(&error))?;
     let end = offset + listing.hits.len();
     let more = listing.hits.len() == limit && end <= FURTHEST;
-    let mut answer = serde_json::to_value(ListingRecord::of(&asked.q, &listing))
+    let mut answer = serde_json::to_value(ListingRecord::of(&parameters.q, &listing))
         .map_err(|error| failed(&error))?;
     answer["next"] = more.then(|| end.to_string()).into();
     Ok(answer)

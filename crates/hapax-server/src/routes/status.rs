@@ -1,10 +1,10 @@
-//! How pages stand: what is said of a page now, and of all pages of its group.
+//! The status of a page, and of all pages of its group.
 //!
-//! Nothing is searched: a page is compared with the winner of its group. With `market` the winner
-//! is that of the market's rules; the groups are the same.
+//! Searches nothing: a page is compared with the winner of its group. With `market`, the winner is that of the
+//! market's rules; the groups are the same.
 
 use super::pages::unknown;
-use super::{Asked, Named, rows};
+use super::{PathParameter, QueryParameters, rows};
 use crate::error::ApiError;
 use crate::state::Service;
 use axum::Json;
@@ -14,7 +14,7 @@ use hapax_client::wire::{GroupStatuses, PageDetail, Rows, Verdict};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Under which rules.
+/// The market whose rules apply.
 #[derive(Debug, Deserialize)]
 pub struct PageParameters {
     market: Option<String>,
@@ -23,18 +23,18 @@ pub struct PageParameters {
 /// `GET /v1/pages/{url}`
 pub async fn page(
     State(service): State<Arc<Service>>,
-    Named(url): Named<String>,
-    Asked(asked): Asked<PageParameters>,
+    PathParameter(url): PathParameter<String>,
+    QueryParameters(parameters): QueryParameters<PageParameters>,
 ) -> Result<Json<PageDetail>, ApiError> {
     let work = move |service: &Service| {
         let reader = service.repository.reader();
-        let market = service.market(&reader, asked.market.as_deref())?;
+        let market = service.market(&reader, parameters.market.as_deref())?;
         local::page(&reader, &url, market.as_deref())?.ok_or_else(unknown)
     };
     service.work(work).await.map(Json)
 }
 
-/// Under which rules, and which pages.
+/// The market whose rules apply, and which pages.
 #[derive(Debug, Deserialize)]
 pub struct GroupParameters {
     market: Option<String>,
@@ -45,15 +45,15 @@ pub struct GroupParameters {
 /// `GET /v1/pages/{url}/group`
 pub async fn group(
     State(service): State<Arc<Service>>,
-    Named(url): Named<String>,
-    Asked(asked): Asked<GroupParameters>,
+    PathParameter(url): PathParameter<String>,
+    QueryParameters(parameters): QueryParameters<GroupParameters>,
 ) -> Result<Json<GroupStatuses>, ApiError> {
-    let limit = rows(&service, asked.limit)?;
+    let limit = rows(&service, parameters.limit)?;
     let work = move |service: &Service| {
         let reader = service.repository.reader();
-        let market = service.market(&reader, asked.market.as_deref())?;
+        let market = service.market(&reader, parameters.market.as_deref())?;
         let mut found = reader.group(&url, market.as_deref())?.ok_or_else(unknown)?;
-        let wanted = |page: u32| asked.after.is_none_or(|after| page > after);
+        let wanted = |page: u32| parameters.after.is_none_or(|after| page > after);
         found.pages.retain(|(page, _)| wanted(page.0));
         let more = found.pages.len() > limit;
         found.pages.truncate(limit);

@@ -1,7 +1,7 @@
-//! The web page: a few files inside the program, no build step, nothing from elsewhere. What compares
+//! The web page: a few files inside the program, without a build step or external resources. Code that compares
 //! two pages is shared with the page that `hapax compare --html` writes.
 
-use super::Named;
+use super::PathParameter;
 use crate::error::{ApiError, Code};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -35,7 +35,7 @@ const FILES: [(&str, &str, &str); 19] = [
     ("chart.js", SCRIPT, include_str!("../../web/chart.js")),
 ];
 
-/// Changes with every file.
+/// An entity tag that changes with every file.
 static TAG: LazyLock<String> = LazyLock::new(|| {
     let mut hash = blake3::Hasher::new();
     for (name, _, text) in FILES {
@@ -62,6 +62,9 @@ pub async fn index(headers: HeaderMap) -> Result<Response, ApiError> {
 }
 
 /// `GET /assets/{file}`
-pub async fn asset(Named(name): Named<String>, headers: HeaderMap) -> Result<Response, ApiError> {
+pub async fn asset(
+    PathParameter(name): PathParameter<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     file(&name, &headers)
 }

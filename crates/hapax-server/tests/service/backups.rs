@@ -1,4 +1,4 @@
-//! Copies of the repository while the service runs, and services that follow.
+//! Copies of the repository while the service runs, and standbys.
 
 use crate::running::{Running, text};
 use hapax_client::client::{Client, ClientError};
@@ -49,7 +49,7 @@ fn a_copy_made_while_pages_come_is_a_sound_repository_of_one_commit() {
 }
 
 #[test]
-fn a_copy_of_changes_has_what_changed_and_one_of_elsewhere_is_refused() {
+fn an_increment_has_the_changes_and_a_foreign_position_is_refused() {
     let (server, other) = (Running::start(), Running::start());
     add(&server, 0..200);
     let copied = |after: Option<&str>| {
@@ -73,7 +73,7 @@ fn a_copy_of_changes_has_what_changed_and_one_of_elsewhere_is_refused() {
 }
 
 #[test]
-fn only_whoever_may_write_gets_a_copy_or_promotes() {
+fn copying_and_promoting_need_write_permission() {
     let server =
         Running::with("[tokens]\nread = ['reader-0123456789']\nwrite = ['writer-0123456789']");
     let reader = client(&server, Some("reader-0123456789"));
@@ -93,7 +93,7 @@ fn until(what: &str, done: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_standby_follows_answers_and_takes_writes_when_it_is_promoted() {
+fn a_standby_follows_and_takes_writes_after_its_promotion() {
     let folder = tempfile::tempdir().unwrap();
     let primary = Running::over(&folder.path().join("primary"), "");
     add(&primary, 0..30);
@@ -124,7 +124,7 @@ fn a_standby_follows_answers_and_takes_writes_when_it_is_promoted() {
     }
     assert!(primary.get("/metrics").body.contains("hapax_standbys 1"));
     assert_eq!(standby.get("/readyz").good()["role"], json!("standby"));
-    // Texts, too.
+    // Texts are copied, too.
     until("texts are copied", || {
         let pair = json!({"left": {"url": "http://a/1"}, "right": {"url": "http://a/2"}});
         standby.post("/v1/compare", pair).status == 200
@@ -160,7 +160,7 @@ fn events_are_shown_when_the_standby_has_them() {
 }
 
 #[test]
-fn a_follower_that_saw_what_was_lost_gets_the_number_to_continue_from() {
+fn a_follower_that_saw_lost_events_gets_the_number_to_continue_from() {
     let folder = tempfile::tempdir().unwrap();
     let primary = Running::over(&folder.path().join("primary"), "");
     add(&primary, 0..3);

@@ -16,7 +16,7 @@ fn lines(answer: &Answer) -> Vec<Value> {
 }
 
 #[test]
-fn every_line_is_answered_in_order_and_a_wrong_one_stops_nobody() {
+fn every_line_is_answered_in_order_and_a_bad_one_does_not_stop_the_others() {
     let server = Running::start();
     let mut body = String::new();
     for n in 0..3000 {
@@ -87,7 +87,7 @@ fn a_line_that_is_too_long_is_refused_and_the_others_are_not() {
 }
 
 #[test]
-fn a_client_that_leaves_early_loses_nothing_it_was_reported() {
+fn a_client_that_disconnects_early_loses_no_acknowledged_page() {
     let server = Running::start();
     let mut stream = server.connect();
     let head = "POST /v1/pages/batch HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n";

@@ -1,4 +1,4 @@
-//! The guide's examples are run, and the description of the API has what the router has.
+//! Runs the guide's examples, and compares the description of the API with the router.
 
 use crate::running::{Answer, Running};
 use hapax_server::{error, routes};
@@ -28,7 +28,7 @@ fn the_description_has_every_route_and_no_other() {
 }
 
 #[test]
-fn every_reference_of_the_description_leads_somewhere() {
+fn every_reference_in_the_description_resolves() {
     fn follow(value: &Value, whole: &Value) {
         match value {
             Value::Object(fields) => {
@@ -57,7 +57,7 @@ fn the_guide_has_the_table_of_errors_and_every_path() {
     }
 }
 
-/// A `curl` line of the guide: method, path, headers, body.
+/// Parses a `curl` line of the guide: method, path, headers, body.
 fn parse(line: &str) -> (String, String, String, String) {
     let words = shell_words(line);
     let mut words = words.iter().map(String::as_str);
@@ -153,10 +153,10 @@ fn alerts_and_dashboard_name_metrics_that_are_there() {
     assert!(named > 10, "{named}");
 }
 
-/// `cargo xtask test deploy` compares the manifests with the schemas of their formats; what they say of this program is
-/// checked here.
+/// `cargo xtask test deploy` validates the manifests against the schemas of their formats; this
+/// checks what they contain about this program.
 #[test]
-fn manifests_name_paths_ports_and_files_that_are_there() {
+fn manifests_name_existing_paths_ports_and_files() {
     let dockerfile = include_str!("../../../../deploy/Dockerfile");
     let kubernetes = include_str!("../../../../deploy/kubernetes.yaml");
     let compose = include_str!("../../../../deploy/compose.yaml");

@@ -1,4 +1,4 @@
-//! Addresses that are fetched and that are not, against a small site on this machine.
+//! Fetching allowed and forbidden addresses, from a small site on this machine.
 
 use crate::running::{Running, text};
 use hapax_server::Layers;
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-/// A site of fixed answers: path to everything after the status line's version.
+/// A site with fixed answers: path to everything after the HTTP version of the status line.
 struct Site {
     base: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -68,7 +68,7 @@ fn fetcher(settings: &str) -> Fetcher {
 }
 
 #[test]
-fn what_is_not_public_is_refused_by_number_and_by_name() {
+fn addresses_that_are_not_public_are_refused_by_number_and_by_name() {
     let site = Site::start(&[("/", page("secret"))]);
     let port = site.base.rsplit(':').next().unwrap();
     let fetcher = fetcher(&format!("[fetch]\nports = [{port}]"));
@@ -97,7 +97,7 @@ fn what_is_not_public_is_refused_by_number_and_by_name() {
 }
 
 #[test]
-fn a_redirect_to_what_is_not_public_is_refused() {
+fn a_redirect_to_an_address_that_is_not_public_is_refused() {
     let inner = Site::start(&[("/", page("secret"))]);
     let by_name = inner.base.replace("127.0.0.1", "[::ffff:127.0.0.2]");
     let site = Site::start(&[
@@ -133,7 +133,7 @@ fn redirects_size_and_status_are_limited() {
 }
 
 #[test]
-fn robots_txt_is_asked_once_and_obeyed_unless_reported_otherwise() {
+fn robots_txt_is_fetched_once_and_obeyed_unless_disabled() {
     let robots = "User-agent: *\nDisallow: /private";
     let answers = [("/robots.txt", page(robots)), ("/private", page("no")), ("/open", page("yes"))];
     let site = Site::start(&answers);
@@ -146,7 +146,7 @@ fn robots_txt_is_asked_once_and_obeyed_unless_reported_otherwise() {
 }
 
 #[test]
-fn robots_txt_that_cannot_be_fetched_is_no_rule_and_said_to_be_that() {
+fn an_unavailable_robots_txt_is_reported_as_such() {
     let site = Site::start(&[
         ("/robots.txt", "503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()),
         ("/", page("yes")),
@@ -160,7 +160,7 @@ fn robots_txt_that_cannot_be_fetched_is_no_rule_and_said_to_be_that() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let refused = why(&format!("http://{nobody}/"));
     assert!(refused.contains("refused"), "{refused}");
-    // The host is not asked again for every page.
+    // The file is not requested again for every page.
     assert_eq!(why(&format!("{}/other", site.base)), "status 503");
     assert_eq!(site.asked(), ["/robots.txt"]);
     let server = Running::with(LOCAL);
@@ -169,8 +169,8 @@ fn robots_txt_that_cannot_be_fetched_is_no_rule_and_said_to_be_that() {
 }
 
 #[test]
-fn a_name_that_cannot_be_resolved_is_reported_as_that() {
-    // Reserved: no resolver may know it.
+fn a_name_that_does_not_resolve_is_reported_as_such() {
+    // Reserved, so that no resolver may know it.
     let url = "http://nobody.invalid/";
     let unresolved = fetcher("").fetch(url);
     let Err(FetchError::Unresolved { host, .. }) = &unresolved else {
@@ -207,7 +207,7 @@ fn the_service_fetches_records_redirects_and_compares() {
 }
 
 #[test]
-fn a_list_goes_on_where_it_stopped() {
+fn a_list_resumes_where_it_stopped() {
     let site = Site::start(&[("/1", page("a")), ("/2", page("b")), ("/3", page("c"))]);
     let urls = [1, 2, 3, 2].map(|n| format!("{}/{n}", site.base));
     let fetcher = fetcher(&format!("{LOCAL}robots = false\n"));
@@ -228,7 +228,7 @@ fn a_list_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn one_host_that_does_not_answer_does_not_hold_all_places() {
+fn a_host_that_does_not_answer_does_not_take_all_places() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent_url = format!("http://{}/", silent.local_addr().unwrap());
     let site = Site::start(&[("/", page(&text(1, 50)))]);

@@ -1,4 +1,4 @@
-//! A forger against the service: with the public signature of a victim, and after a thousand questions.
+//! A forger against the service: with the public signature of a victim, and after a thousand queries.
 
 use crate::running::{Running, fingerprinter, text};
 use hapax_synth::forge;
@@ -20,7 +20,7 @@ fn page(who: &str, number: u32, text: &str) -> Value {
     json!({"url": url(who, number), "text": text})
 }
 
-/// Victims that lose against their forgeries, and true copies that are found.
+/// Victims lost to their forgeries, and true copies found.
 fn lost_and_found(server: &Running) -> (usize, usize) {
     let stands = |who: &str, number: u32| {
         let at = url(who, number).replace(':', "%3A").replace('/', "%2F");
@@ -35,26 +35,26 @@ fn lost_and_found(server: &Running) -> (usize, usize) {
 }
 
 #[test]
-fn a_forger_removes_nobody_even_after_a_thousand_questions() {
+fn a_forger_removes_no_page_even_after_a_thousand_queries() {
     let server = Running::start();
     for i in 0..VICTIMS {
         let victim = text(50 + i, 257);
         let mut forgery = forged(&victim, u64::from(i));
         server.post("/v1/pages", page("victim", i, &victim)).good();
         if i == 0 {
-            // Asks for one victim with variants of 20 forgeries: is any of them a copy?
+            // Checks variants of 20 forgeries of one victim: none may be a copy.
             let forgeries: Vec<String> = (0..20).map(|seed| forged(&victim, seed)).collect();
             for question in 0..1_000 {
                 let variant = format!("{} variant{question}", forgeries[question % 20]);
                 let said = server.post("/v1/check", page("forger", i, &variant)).good();
                 assert_eq!(said["verdict"], "new", "question {question}: {said}");
-                // The nearest page is named by what is public.
+                // The nearest page is named by public data.
                 assert_eq!(said["nearest"]["url"], *url("victim", i), "{said}");
                 forgery = variant;
             }
         }
         server.post("/v1/pages", page("forger", i, &forgery)).good();
-        // Whatever a forger controls is better than the victim's.
+        // The forger's page is better in everything that its author controls.
         let path = url("forger", i).replace(':', "%3A").replace('/', "%2F");
         server.ask("PUT", &format!("/v1/pages/{path}/score"), json!({"score": 9.0})).good();
         server.post("/v1/pages", page("copier", i, &format!("{victim} indeed"))).good();

@@ -1,10 +1,10 @@
-//! Groups over time: their history, the rules that choose winners, and how pages stand.
+//! Groups over time: their history, the rules that choose winners, and the status of pages.
 
 use crate::running::{Running, text};
 use hapax_client::client::encoded;
 use serde_json::{Value, json};
 
-/// Two unrelated pages, and a page between them that matches both and wins over both.
+/// Two unrelated pages, and a page that matches both and wins over both.
 fn merged(server: &Running) -> (u64, u64) {
     let words = |changed: &dyn Fn(usize) -> bool| {
         let word = |n| if changed(n) { format!("other{n}") } else { format!("word{n}") };
@@ -39,7 +39,7 @@ fn of_a_merge_the_group_that_ended_comes_first_and_both_have_it_in_their_history
 }
 
 #[test]
-fn a_history_is_read_in_pieces_newest_first_and_leaves_nothing_out() {
+fn a_history_is_read_in_parts_newest_first_without_gaps() {
     let server = Running::start();
     merged(&server);
     for n in 0..7 {
@@ -105,7 +105,7 @@ fn groups_are_found_by_any_part_of_an_address_each_once() {
 }
 
 #[test]
-fn rules_and_markets_are_set_and_asked_for() {
+fn rules_and_markets_are_set_and_read() {
     let server = Running::start();
     merged(&server);
     let rules = server.ask("PUT", "/v1/rules", json!({"rules": "score"})).good();

@@ -1,7 +1,7 @@
-//! Whatever is sent to a parser of requests ends in a value or an error, never in a panic.
+//! Any input to the parsers of requests ends in a value or an error, never in a panic.
 //!
-//! The parsers one by one, then all of them behind the real routes: any method, path, parameters,
-//! headers and body, of which most are nearly right.
+//! Tests the parsers one by one, then all of them behind the real routes: any method, path, parameters, headers
+//! and body, most of them nearly valid.
 
 use crate::running::fingerprinter;
 use hapax_client::prepare;
@@ -13,7 +13,7 @@ use hapax_server::{Layers, access};
 use proptest::prelude::*;
 use std::net::IpAddr;
 
-/// JSON that is nearly a page: the right names, any values.
+/// JSON that is nearly a page: valid names, any values.
 fn nearly_a_page() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
         "url",
@@ -42,7 +42,7 @@ fn nearly_a_page() -> impl Strategy<Value = String> {
     })
 }
 
-/// A body with a byte or two changed, cut short, or said twice.
+/// A body with a byte or two changed, truncated, or repeated.
 fn spoilt() -> impl Strategy<Value = Vec<u8>> {
     let digits = |n: usize| "5".repeat(n);
     let signature = format!(
@@ -86,7 +86,7 @@ fn spoilt() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// A path of the list, its variables filled in with anything; sometimes no such path.
+/// A path of the list with arbitrary variables; sometimes an unknown path.
 fn some_path() -> impl Strategy<Value = String> {
     let paths: Vec<&str> = hapax_server::routes::list().into_iter().map(|(_, path)| path).collect();
     let part = prop_oneof![
@@ -111,7 +111,7 @@ fn some_path() -> impl Strategy<Value = String> {
     })
 }
 
-/// Sends requests to the routes as they are behind a connection; the status of each answer.
+/// Sends requests to the routes as they are behind a connection; returns the status of each answer.
 fn statuses(requests: Vec<(String, String, String, Vec<u8>)>) -> Vec<u16> {
     use axum::body::Body;
     use http_body_util::BodyExt;
@@ -134,7 +134,7 @@ fn statuses(requests: Vec<(String, String, String, Vec<u8>)>) -> Vec<u16> {
                 .header("host", "localhost")
                 .header("content-type", kind)
                 .body(Body::from(body));
-            // What is no request does not get this far.
+            // Invalid requests do not get this far.
             let Ok(request) = request else { continue };
             let answer = app.answer(IpAddr::from([127, 0, 0, 1]), request).await;
             found.push(answer.status().as_u16());
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn any_request_to_the_routes_is_answered_and_none_is_our_fault(
+    fn any_request_to_the_routes_is_answered_without_an_internal_error(
         requests in prop::collection::vec(
             (
                 prop::sample::select(vec!["GET", "POST", "PUT", "DELETE", "PATCH"]),
@@ -176,7 +176,7 @@ proptest! {
             })
             .collect();
         for status in statuses(requests) {
-            // 502 is said of addresses that cannot be fetched.
+            // 502 is for addresses that cannot be fetched.
             prop_assert!(status < 500 || status == 502, "{}", status);
         }
     }
@@ -184,7 +184,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn any_page_is_taken_or_refused(json in nearly_a_page()) {
+    fn any_page_is_accepted_or_refused(json in nearly_a_page()) {
         let mut fingerprinter = fingerprinter();
         if let Ok(input) = read_json::<PageInput>(json.as_bytes()) {
             let _ = prepare::prepare(&mut fingerprinter, input);
@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn any_robots_file_can_be_asked(text in "([a-zA-Z-]{0,12}:? ?[/*$a-zé]{0,8}\n?){0,12}", path in "\\PC{0,20}") {
+    fn any_robots_file_can_be_evaluated(text in "([a-zA-Z-]{0,12}:? ?[/*$a-zé]{0,8}\n?){0,12}", path in "\\PC{0,20}") {
         let text = text.replace("aa", "user-agent: *\ndisallow: /");
         let _ = Robots::parse(&text, "hapax").allows(&path);
     }

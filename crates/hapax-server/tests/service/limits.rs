@@ -40,7 +40,7 @@ fn requests_that_cannot_be_read_are_refused_with_their_code() {
 }
 
 #[test]
-fn tokens_open_what_they_are_for() {
+fn tokens_grant_their_permission() {
     let server =
         Running::with("[tokens]\nread = ['reader-0123456789']\nwrite = ['writer-0123456789']");
     let body = json!({"url": "http://a", "text": text(1, 50)}).to_string();
@@ -91,7 +91,7 @@ fn overload_is_refused_at_once_and_ends_with_the_load() {
     assert_eq!(server.get("/v1/settings").code(), "overloaded");
     assert!(server.get("/v1/settings").headers.contains("retry-after: 1"));
     assert_eq!(server.get("/healthz").status, 200);
-    // The commit wakes those who wait; asking for it needs room itself, so it is made directly.
+    // A commit wakes the waiting requests; making one over HTTP would need a place itself.
     server.service.changed.send_modify(|commits| *commits += 1);
     drop(waiting);
     let mut tries = 0;
@@ -121,7 +121,7 @@ fn a_client_that_sends_too_slowly_is_cut_off() {
 }
 
 #[test]
-fn nonsense_on_the_wire_harms_nobody() {
+fn invalid_requests_do_no_harm() {
     let server = Running::start();
     let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(1 << 20));
     for bytes in [
@@ -139,7 +139,7 @@ fn nonsense_on_the_wire_harms_nobody() {
     assert_eq!(server.get("/healthz").status, 200);
 }
 
-/// A request whose body of so many bytes lacks its end.
+/// A request whose body of this size is incomplete.
 fn unfinished(server: &Running, bytes: usize) -> std::net::TcpStream {
     let mut stream = server.connect();
     let length = bytes + 1;
@@ -152,7 +152,7 @@ fn unfinished(server: &Running, bytes: usize) -> std::net::TcpStream {
 }
 
 #[test]
-fn bodies_together_hold_what_is_allowed_and_small_ones_get_in() {
+fn bodies_together_hold_at_most_the_limit_and_small_ones_pass() {
     let server = Running::with("[limits]\nheld_bytes = 1_000_000");
     let held = unfinished(&server, 900_000);
     let large = json!({"url": "http://a", "text": text(1, 60_000)});
@@ -177,7 +177,7 @@ fn bodies_together_hold_what_is_allowed_and_small_ones_get_in() {
 }
 
 #[test]
-fn bodies_that_are_still_coming_take_no_place_from_others() {
+fn bodies_that_are_still_arriving_take_no_place() {
     let server = Running::with("[limits]\nrequests = 2");
     let slow: Vec<_> = (0..20).map(|_| unfinished(&server, 10)).collect();
     for _ in 0..20 {
@@ -199,7 +199,7 @@ fn connections_without_a_request_give_way_to_new_ones() {
 #[test]
 fn a_follower_that_does_not_read_does_not_keep_the_service_from_stopping() {
     let mut server = Running::with("[limits]\nrequest_seconds = 600\nidle_seconds = 600");
-    // More than the buffers of two sockets take.
+    // More than the buffers of two sockets hold.
     let page = |n: u32| json!({"url": format!("http://a/{n}"), "text": text(n, 20)}).to_string();
     let long = "x".repeat(1500);
     let lines: Vec<String> =
@@ -215,7 +215,7 @@ fn a_follower_that_does_not_read_does_not_keep_the_service_from_stopping() {
 }
 
 #[test]
-fn whoever_sends_only_a_part_of_a_request_does_not_keep_the_service_from_stopping() {
+fn a_client_that_sends_only_a_part_of_a_request_does_not_keep_the_service_from_stopping() {
     let mut server = Running::with("[limits]\nrequest_seconds = 600\nidle_seconds = 600");
     let body = unfinished(&server, 4_000_000);
     let mut head = server.connect();

@@ -1,6 +1,6 @@
-//! Tests of the service from outside: a real server on a free port, over real connections.
+//! Tests of the service through its public interface: a real server on a free port, over real connections.
 //!
-//! | module | what belongs there |
+//! | module | contents |
 //! |---|---|
 //! | `running` | a server for a test, and a small client that sees every byte |
 //! | `verdicts` | pages observed, checked, looked up, changed |
@@ -9,10 +9,10 @@
 //! | `limits` | overload, slow and hostile clients, tokens |
 //! | `hostile` | any input to the parsers of requests |
 //! | `groups` | histories, rules and statuses of groups |
-//! | `fetching` | addresses that are fetched and that are not |
-//! | `forged` | texts made to have another one's public signature |
+//! | `fetching` | allowed and forbidden addresses |
+//! | `forged` | forged public signatures |
 //! | `trust` | what clients without a token, other sites and readers cannot do |
-//! | `searching` | a search index, asked over the service |
+//! | `searching` | a search index behind the service |
 //! | `documented` | the guide's examples and the description of the API |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -34,7 +34,7 @@ impl Running {
         Self::with("")
     }
 
-    /// With settings laid over the default.
+    /// With settings over the default.
     pub(crate) fn with(settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut running = Self::over(folder.path(), settings);
@@ -46,7 +46,7 @@ impl Running {
         Self::with_source(folder, settings, None)
     }
 
-    /// A standby, over a folder that was made one.
+    /// A standby, over a folder prepared for it.
     pub(crate) fn following(folder: &Path, settings: &str, source: Source) -> Self {
         Self::with_source(folder, settings, Some(source))
     }
@@ -76,7 +76,7 @@ impl Running {
         stream
     }
 
-    /// Sends a whole request with these headers and reads the whole answer.
+    /// Sends a complete request with these headers and reads the complete answer.
     pub(crate) fn ask_with(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let mut stream = self.connect();
         let length = body.len();
@@ -109,7 +109,7 @@ impl Running {
         self.ask("POST", path, body)
     }
 
-    /// Asks it to stop, as a signal would. Whether it does, within a minute.
+    /// Stops it as by a signal; returns whether it stops within a minute.
     pub(crate) fn stops(&mut self) -> bool {
         drop(self.stop.take());
         let (Some(runtime), Some(serving)) = (&self.runtime, self.serving.take()) else {
@@ -118,7 +118,7 @@ impl Running {
         runtime.block_on(async { timeout(Duration::from_secs(60), serving).await.is_ok() })
     }
 
-    /// Stops as a signal would, and waits until everything is finished.
+    /// Stops it as by a signal, and waits until everything is finished.
     pub(crate) fn stop(&mut self) {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
@@ -174,7 +174,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The answer, which must be good.
+    /// The answer, which must be a success.
     pub(crate) fn good(&self) -> Value {
         assert_eq!(self.status, 200, "{self:?}");
         self.json()
@@ -185,7 +185,7 @@ impl Answer {
     }
 }
 
-/// A text of many words; the same seed is the same text, another one shares nothing.
+/// A text of many words; equal seeds give equal texts, different seeds share nothing.
 pub(crate) fn text(seed: u32, words: u32) -> String {
     let word = |n: u32| format!("w{:x}", (seed * 1_000_003 + n).wrapping_mul(2_654_435_761));
     (0..words).map(word).collect::<Vec<_>>().join(" ")

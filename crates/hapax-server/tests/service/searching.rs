@@ -1,4 +1,4 @@
-//! Searching an index that lives beside the repository.
+//! Searches an index next to the repository.
 
 use crate::running::{Running, fingerprinter};
 use hapax_search::tantivy::{TantivyIndex, Writer, WriterOptions};
@@ -14,7 +14,7 @@ fn page(url: &str, body: &str, score: f64) -> SearchPage {
     page
 }
 
-/// Two copies and 30 pages of their own.
+/// Two copies and 30 unrelated pages.
 fn index(folder: &Path) -> String {
     let path = folder.join("index");
     let recipe = fingerprinter().recipe_id().clone();
@@ -40,7 +40,7 @@ fn urls(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn results_come_folded_unless_reported_and_page_by_page() {
+fn results_are_collapsed_by_default_and_paged() {
     let folder = tempfile::tempdir().unwrap();
     let path = index(folder.path());
     let running = Running::with(&format!("[search]\nindex = {path:?}"));
@@ -63,14 +63,14 @@ fn results_come_folded_unless_reported_and_page_by_page() {
     seen.dedup();
     assert_eq!(seen.len(), 30);
 
-    // What others commit is seen with the next request.
+    // Commits of others are visible to the next request.
     let mut index = TantivyIndex::open(&path).unwrap();
     index.remove(&["http://news.test/".to_owned()], "job").unwrap();
     assert_eq!(urls(&asked(&running, "q=harbour")), ["http://copy.test/"]);
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused() {
+fn invalid_searches_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = index(folder.path());
     let running = Running::with(&format!("[search]\nindex = {path:?}"));

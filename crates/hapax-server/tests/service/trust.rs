@@ -1,4 +1,4 @@
-//! What clients without a token, other sites and readers cannot do: the findings of the security review.
+//! What clients without a token, other sites and readers cannot do: findings of the security review.
 
 use crate::running::{Answer, Running, text};
 use hapax_client::client::Client;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Sends a request of which every header is given.
+/// Sends a request with exactly these headers.
 fn raw(server: &Running, head: &str, body: &str) -> Answer {
     let mut stream = server.connect();
     let length = body.len();
@@ -20,7 +20,7 @@ fn raw(server: &Running, head: &str, body: &str) -> Answer {
 }
 
 #[test]
-fn a_web_page_that_borrows_an_address_cannot_read() {
+fn a_web_page_by_dns_rebinding_cannot_read() {
     let server = Running::start();
     let get = |host: &str| {
         raw(&server, &format!("GET /v1/pages HTTP/1.1\r\nHost: {host}\r\n"), "").status
@@ -42,7 +42,7 @@ fn a_web_page_that_borrows_an_address_cannot_read() {
 }
 
 #[test]
-fn a_request_that_a_proxy_brought_is_not_of_this_machine() {
+fn a_request_through_a_proxy_is_not_from_this_machine() {
     let server = Running::start();
     let body = json!({"url": "http://a", "text": text(1, 50)}).to_string();
     let json = "Content-Type: application/json\r\n";
@@ -59,7 +59,7 @@ fn a_request_that_a_proxy_brought_is_not_of_this_machine() {
 }
 
 #[test]
-fn a_request_whose_end_is_in_doubt_is_refused() {
+fn a_request_with_an_ambiguous_end_is_refused() {
     let server = Running::start();
     for doubtful in [
         "Content-Length: 2\r\nContent-Length: 30\r\n",
@@ -78,7 +78,7 @@ fn a_request_whose_end_is_in_doubt_is_refused() {
 #[test]
 fn every_route_asks_for_the_permission_it_needs() {
     const OPEN: [&str; 5] = ["/healthz", "/readyz", "/openapi.json", "/", "/assets/{file}"];
-    /// They are sent much and change nothing.
+    /// Their requests are large, but they change nothing.
     const READING: [&str; 2] = ["/v1/check", "/v1/compare"];
     let server =
         Running::with("[tokens]\nread = ['reader-0123456789']\nwrite = ['writer-0123456789']");
@@ -102,7 +102,7 @@ fn every_route_asks_for_the_permission_it_needs() {
 }
 
 #[test]
-fn work_that_nobody_waits_for_any_more_still_takes_its_place() {
+fn work_of_a_disconnected_client_still_takes_its_place() {
     let server = Running::start();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -115,7 +115,7 @@ fn work_that_nobody_waits_for_any_more_still_takes_its_place() {
                 now.fetch_sub(1, Ordering::SeqCst);
                 Ok(())
             });
-            // A client that hangs up at once.
+            // A client that disconnects at once.
             let _ = tokio::time::timeout(Duration::from_millis(5), call).await;
         }
     });
@@ -125,7 +125,7 @@ fn work_that_nobody_waits_for_any_more_still_takes_its_place() {
 }
 
 #[test]
-fn streams_leave_room_for_other_requests() {
+fn streams_leave_places_for_other_requests() {
     let server = Running::with("[limits]\nrequests = 8");
     let ask = "GET /v1/events/stream?after=9 HTTP/1.1\r\nHost: x\r\n\r\n";
     let mut streams: Vec<_> = (0..8).map(|_| server.connect()).collect();
@@ -153,7 +153,7 @@ fn ports_of_other_services_are_not_fetched() {
         let refused = fetcher.fetch(&format!("http://127.0.0.1:{port}/"));
         assert!(matches!(refused, Err(FetchError::Port { .. })), "{port}: {refused:?}");
     }
-    // Public addresses: only ports that are named.
+    // On public addresses, only the listed ports.
     for port in [81, 3000, 5432, 9200, 11211] {
         let refused = fetcher.fetch(&format!("http://8.8.8.8:{port}/"));
         assert!(matches!(refused, Err(FetchError::Port { .. })), "{port}: {refused:?}");
@@ -161,7 +161,7 @@ fn ports_of_other_services_are_not_fetched() {
 }
 
 #[test]
-fn no_token_is_shown_by_what_shows_settings() {
+fn showing_settings_shows_no_token() {
     const SECRET: &str = "a-very-secret-token";
     let client = Client::new("http://127.0.0.1:1", Some(SECRET), Duration::from_secs(1));
     assert!(!format!("{client:?}").contains(SECRET));

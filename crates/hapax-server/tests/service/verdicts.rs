@@ -108,12 +108,12 @@ fn a_ready_fingerprint_is_compared_like_its_text() {
 }
 
 #[test]
-fn two_pages_are_laid_side_by_side_with_their_differences() {
+fn two_pages_are_compared_with_their_differences() {
     let server = Running::start();
     let words = text(4, 60);
     let changed = words.replacen(' ', " inserted ", 30);
     server.post("/v1/pages", page("http://a", &words)).good();
-    // The text is kept by a thread of its own.
+    // The text is stored by a separate thread.
     let sides = json!({"left": {"url": "http://a"}, "right": {"text": changed}});
     let compared = (0..100)
         .map(|_| server.post("/v1/compare", sides.clone()).good())
@@ -171,7 +171,7 @@ fn events_are_read_waited_for_and_streamed() {
 }
 
 #[test]
-fn what_was_acknowledged_is_there_after_a_restart() {
+fn acknowledged_pages_are_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Running::over(folder.path(), "");
     server.post("/v1/pages", page("http://a", &text(7, 80))).good();
@@ -200,7 +200,7 @@ fn known_pages_are_unchanged_or_changed_and_the_nearest_is_named() {
         let again = said(route, "http://a", &long);
         assert_eq!((&again["verdict"], &again["seen"]), (&json!("unchanged"), &json!("unchanged")));
     }
-    // Half of it is new: below the bound, and yet the nearest.
+    // Half of it is new: beyond the bound, but still the nearest.
     let half = format!("{} {}", &long[..long.len() / 2], text(12, 60));
     let other = said("/v1/check", "http://b", &half);
     assert_eq!((&other["verdict"], &other["nearest"]["url"]), (&json!("new"), &json!("http://a")));
@@ -236,7 +236,7 @@ fn known_pages_are_unchanged_or_changed_and_the_nearest_is_named() {
 }
 
 #[test]
-fn the_client_speaks_for_the_repository() {
+fn the_client_offers_the_operations_of_the_repository() {
     let server = Running::start();
     let client = Client::new(&format!("http://{}", server.address), None, Duration::from_secs(30));
     let input = |url: &str, seed| PageInput {

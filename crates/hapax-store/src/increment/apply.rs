@@ -1,8 +1,8 @@
-//! Brings the rows of an increment into the tables of a transaction.
+//! Applies an increment to the tables of a transaction.
 //!
-//! Values are checked as far as readers of them rely on it; what they say of each other is the repository's check to find.
-//! The table from addresses to pages follows from the one from pages to addresses. Commits nothing: a stream that proves
-//! to be cut or changed at its end is dropped with the transaction.
+//! Checks values as far as their readers rely on it; consistency between rows is left to the repository's
+//! check. The table from addresses to pages is derived from the one from pages to addresses. Commits nothing:
+//! if a stream turns out to be truncated or changed at its end, the transaction is dropped.
 
 use super::stream::{Header, Part, Row, Rows, wrong};
 use crate::changes::Changed;
@@ -17,11 +17,11 @@ use hapax::group::live::PageId;
 use redb::{ReadableTable, Table, WriteTransaction};
 use std::io;
 
-/// What became of the index, page by page.
+/// Receives the index changes, page by page.
 pub(crate) type Moved<'m> =
     &'m mut dyn FnMut(PageId, Option<Fingerprint>, Option<Fingerprint>) -> Outcome<()>;
 
-/// An increment that was read to its end.
+/// An increment that was read completely.
 pub(crate) struct Applied<'t> {
     pub(crate) changed: Changed,
     pub(crate) texts: Option<TextsApplied<'t>>,
@@ -45,7 +45,7 @@ struct Tables<'t> {
     counters: Table<'t, &'static str, u64>,
 }
 
-/// Applies the rows behind a header. An increment that begins with nothing replaces whatever is there.
+/// Applies the rows after a header. A complete increment replaces all existing rows.
 pub(crate) fn apply<'t>(
     header: &Header,
     rows: &mut Rows<'_>,
@@ -78,7 +78,7 @@ pub(crate) fn apply<'t>(
             }
             part => {
                 into.put(&row, moved)?;
-                changed.note(part, row.key);
+                changed.add(part, row.key);
             }
         }
     }
@@ -239,7 +239,7 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// A name of as many bytes as the key says, and what follows.
+/// A name whose length is the key, and the bytes after it.
 fn named<'r>(row: &Row<'r>) -> Outcome<(&'r str, &'r [u8])> {
     let split = || {
         let (name, value) = row.value?.split_at_checked(usize::try_from(row.key).ok()?)?;

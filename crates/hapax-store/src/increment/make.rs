@@ -1,7 +1,8 @@
-//! Writes what a commit has, or has more than an earlier one, as an increment.
+//! Writes the contents of a commit, or its difference to an earlier one, as an increment.
 //!
-//! An increment is of one commit, however long it takes to write it: writers go on meanwhile. What is read is verified as
-//! any other row, so a damaged repository is not copied. Begins the log of changes when it is first asked for one.
+//! An increment is of one commit, however long writing it takes; writers continue meanwhile. Reads are verified
+//! like all others, so a damaged repository is not copied. Starts the change log when the first increment is
+//! requested.
 
 use super::stream::{Header, Out, Part, Summary};
 use crate::changes::{self, Changed};
@@ -31,21 +32,22 @@ impl std::fmt::Debug for Increment {
 }
 
 impl Repository {
-    /// What the last commit has more than a copy in this position has; everything, if there is no copy, or if the log of
-    /// changes does not reach back to it.
+    /// What a copy at this position lacks of the last commit; everything if there is no copy, or if
+    /// the change log does not reach back to it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::OtherHistory`] for a position that is not of this repository's past, or the disk refuses.
+    /// [`StoreError::OtherHistory`] for a position outside this repository's history, or a disk
+    /// error.
     pub fn increment(
         &self,
         after: Option<&Position>,
         texts: Option<&Texts>,
     ) -> Result<Increment, StoreError> {
         self.begin_log()?;
-        // Before anything is read: what was acknowledged until then is in it.
+        // Taken before reading, so that everything acknowledged until then is included.
         let made = self.now();
-        // Texts first: of every page that is copied the text is at most too new.
+        // Texts first: then the text of a copied page is at worst too new.
         let texts = texts.and_then(|texts| texts.since(after.map(|after| after.texts)));
         let view = self.view();
         let lineage = guarded(|| lineage_of(&view)).map_err(|fault| self.refusal(fault))?;
@@ -80,28 +82,28 @@ impl Repository {
         continues.map_err(|what| StoreError::OtherHistory { folder, what })
     }
 
-    /// A standby in this position, or one that gets everything first, follows: once this repository is opened again, it
-    /// waits to be promoted.
+    /// Records that a standby at this position, or one that will get everything first, follows:
+    /// when this repository is opened again, it waits to be promoted.
     ///
     /// # Errors
     ///
-    /// [`StoreError::OtherHistory`] for a position that is not of this repository's past, or the disk refuses.
+    /// [`StoreError::OtherHistory`] for a position outside this repository's history, or a disk
+    /// error.
     pub fn is_followed_by(&self, standby: Option<&Position>) -> Result<(), StoreError> {
         if let Some(standby) = standby {
             self.must_continue(&self.lineage()?, standby, self.reader().commit())?;
         }
-        self.note_standby()
+        self.record_standby()
     }
 
-    /// How far this copy has come; its epoch is 0 as long as it was never copied.
+    /// The position of this copy; its epoch is 0 if it was never copied.
     pub fn position(&self, texts: Option<&Texts>) -> Result<Position, StoreError> {
         let texts = texts.and_then(Texts::position).unwrap_or((0, 0));
-        self.ask(|view| Ok(Position { texts, ..position_of(view, &lineage_of(view)?) }))
+        self.query(|view| Ok(Position { texts, ..position_of(view, &lineage_of(view)?) }))
     }
 
-    /// The epochs of the repository.
     pub fn lineage(&self) -> Result<Lineage, StoreError> {
-        self.ask(lineage_of)
+        self.query(lineage_of)
     }
 }
 
@@ -120,11 +122,11 @@ impl Increment {
         &self.header
     }
 
-    /// Writes it.
+    /// Writes the increment.
     ///
     /// # Errors
     ///
-    /// The repository cannot be read, or `to` takes no more.
+    /// The repository cannot be read, or `to` fails.
     pub fn write(self, to: &mut dyn Write) -> Result<Summary, StoreError> {
         let Self { header, view, changed, texts } = self;
         let written = guarded(|| {
@@ -150,7 +152,7 @@ fn unwritten(error: io::Error) -> Fault {
     Fault::Copy(format!("it cannot be written: {error}"))
 }
 
-/// Settings, key and counters: a few rows, which change in ways that are not logged.
+/// Settings, key and counters: a few rows whose changes are not logged.
 fn whole_tables(view: &View, out: &mut Out<'_>) -> Outcome<()> {
     let reading = &view.transaction;
     for row in reading.open_table(tables::META)?.iter()? {
@@ -173,7 +175,7 @@ fn whole_tables(view: &View, out: &mut Out<'_>) -> Outcome<()> {
     Ok(())
 }
 
-/// Calls `$put` with part, key and value of a row of each table that is logged by key.
+/// Calls `$put` with part, key and value for the rows of each table that is logged by key.
 macro_rules! each_table {
     ($tables:expr, $rows:ident) => {
         $rows!(Part::Names, $tables.names, u32, |url| &[url.as_bytes()]);

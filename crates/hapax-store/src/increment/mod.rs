@@ -1,10 +1,11 @@
-//! What changed in a repository between two commits, as a stream: the one way copies are made.
+//! Increments: the changes of a repository between two commits as a stream, from which all copies are made.
 //!
-//! A backup is a file of it, a restore applies the files of a chain, a standby applies them as they come. One that begins
-//! with nothing has every row. Guarantees that a stream that is cut, changed or of another repository is refused and
-//! nothing of it stays.
+//! A backup is a file with such a stream, a restore applies a chain of these files, and a standby applies them
+//! as they arrive. A complete one has every row. Guarantees that a stream that is truncated, changed or from
+//! another repository is refused without leaving anything behind.
 //!
-//! `stream` is the bytes, `make` writes what a commit has, `apply` brings it into tables. Layout: `docs/internals/store.md`.
+//! `stream` defines the bytes, `make` writes a commit, `apply` updates tables. Layout:
+//! `docs/internals/store.md`.
 
 pub(crate) mod apply;
 mod make;

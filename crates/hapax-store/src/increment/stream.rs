@@ -5,7 +5,7 @@
 //!   8  HPXINCR1
 //!   4  length of the header
 //!      the header: lines of a name and a value
-//!      rows: table (1), key (8), length of the value (4; 2^32-1 for a row that is no more), value
+//!      rows: table (1), key (8), length of the value (4; 2^32-1 for a removed row), value
 //!      the end: table 255, rows so far (8), XXH3-128 of all bytes before (16)
 //! ```
 
@@ -14,17 +14,17 @@ use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::Xxh3;
 
 const MAGIC: &[u8; 8] = b"HPXINCR1";
-/// The longest header, and the longest value.
+/// Maximum length of the header and of a value.
 const LONGEST_HEADER: u32 = 1 << 20;
 const LONGEST_VALUE: u32 = 64 << 20;
 const REMOVED: u32 = u32::MAX;
 const END: u8 = 255;
 
-/// Which table a row is of.
+/// The table of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Part {
-    /// Page number to address; the table from addresses to numbers follows from it.
+    /// Page number to address; the reverse table is derived from it.
     Names,
     Pages,
     Former,
@@ -33,22 +33,22 @@ pub(crate) enum Part {
     Members,
     Sources,
     Events,
-    /// What is known of a host, its frame, and the texts that it is learned from.
+    /// The state of hosts, their frames, and the texts they are learned from.
     Hosts,
     Frames,
     HostTexts,
-    /// Name and value, all of them in every increment.
+    /// Names and values, all of them in every increment.
     Meta,
     Secret,
     Counters,
-    /// Texts kept for showing, by number.
+    /// Texts for display, by number.
     Texts,
-    /// All rows of a table go before its new ones come.
+    /// Clear a table before its new rows.
     Clear,
 }
 
 impl Part {
-    /// Those whose changes are logged by key.
+    /// The tables whose changes are logged by key.
     pub(crate) const KEYED: [Self; 11] = [
         Self::Names,
         Self::Pages,
@@ -69,14 +69,15 @@ impl Part {
     }
 }
 
-/// What an increment says of itself.
+/// The header of an increment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What it can be applied to: a copy in this position, or a later one up to `to`; `None` for nothing at all.
+    /// What it can be applied to: a copy at this position or later, up to `to`; `None` for an empty
+    /// copy.
     pub from: Option<Position>,
     pub to: Position,
     pub lineage: Lineage,
-    /// When it was made, seconds since 1970.
+    /// Creation time in seconds since 1970.
     pub made: u64,
 }
 
@@ -101,7 +102,7 @@ impl Header {
     }
 }
 
-/// A whole increment in numbers.
+/// Totals of an increment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     pub header: Header,
@@ -132,7 +133,7 @@ impl<'w> Out<'w> {
         self.to.write_all(bytes)
     }
 
-    /// A row with a value in pieces, or one that is no more.
+    /// Writes a row with a value in pieces; `None` for a removed row.
     pub(super) fn row(&mut self, part: Part, key: u64, value: Option<&[&[u8]]>) -> io::Result<()> {
         let mut head = [part as u8; 13];
         head[1..9].copy_from_slice(&key.to_le_bytes());
@@ -147,7 +148,7 @@ impl<'w> Out<'w> {
         Ok(())
     }
 
-    /// Rows and bytes.
+    /// Returns the number of rows and bytes.
     pub(super) fn end(mut self) -> io::Result<(u64, u64)> {
         let rows = self.rows.to_le_bytes();
         self.write(&[END])?;
@@ -164,7 +165,7 @@ fn length(len: usize) -> io::Result<u32> {
     fits.ok_or_else(|| wrong(format!("a value has {len} bytes, more than {LONGEST_VALUE}")))
 }
 
-/// One row; `None` for one that is no more.
+/// A row; its value is `None` if it was removed.
 pub(crate) struct Row<'r> {
     pub(crate) part: Part,
     pub(crate) key: u64,
@@ -203,7 +204,7 @@ impl<'r> Rows<'r> {
         Ok(bytes)
     }
 
-    /// Reads a value. No more memory is taken than bytes come.
+    /// Reads a value. Allocates no more than the bytes that arrive.
     fn fill(&mut self, len: u32) -> io::Result<()> {
         self.value.clear();
         let read = (&mut *self.from).take(u64::from(len)).read_to_end(&mut self.value)?;
@@ -215,7 +216,7 @@ impl<'r> Rows<'r> {
         Ok(())
     }
 
-    /// The next row; `None` at the end, which is right.
+    /// The next row; `None` at the end, after checking the checksum.
     pub(crate) fn next(&mut self) -> io::Result<Option<Row<'_>>> {
         let [part] = self.take()?;
         if part == END {
@@ -255,11 +256,11 @@ fn cut(error: io::Error) -> io::Error {
     }
 }
 
-/// What an increment says of itself, without reading the rest.
+/// Reads the header of an increment, not the rest.
 ///
 /// # Errors
 ///
-/// It is none, or cannot be read.
+/// Not an increment, or unreadable.
 pub fn read_header(from: &mut dyn Read) -> io::Result<Header> {
     Rows::begin(from).map(|(header, _)| header)
 }
@@ -268,18 +269,18 @@ pub fn read_header(from: &mut dyn Read) -> io::Result<Header> {
 ///
 /// # Errors
 ///
-/// It is cut, changed or no increment.
+/// Truncated, changed or not an increment.
 pub fn verify(from: &mut dyn Read) -> io::Result<Summary> {
     let (header, mut rows) = Rows::begin(from)?;
     while rows.next()?.is_some() {}
     Ok(Summary { header, rows: rows.rows, bytes: rows.bytes })
 }
 
-/// Copies an increment as [`verify`] reads it, and nothing behind its end.
+/// Copies an increment while verifying it like [`verify`], and nothing after its end.
 ///
 /// # Errors
 ///
-/// As of [`verify`], or `to` takes no more.
+/// As [`verify`], or `to` fails.
 pub fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<Summary> {
     struct Through<'c>(&'c mut dyn Read, &'c mut dyn Write);
     impl Read for Through<'_> {

@@ -1,7 +1,7 @@
-//! A file whose bookkeeping is damaged and whose tables are sound.
+//! Repairs a file whose redb tables are damaged while the repository's tables are intact.
 //!
-//! Every page of the tables is compared with its checksum first. Then the file is made to look as if it
-//! had no bookkeeping and had not been closed: whoever opens it next makes a new one from the tables.
+//! First compares every page of the repository's tables with its checksum. Then makes the file look like an
+//! unclosed one without redb's own tables, so that opening it rebuilds them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::disk::Disk;
 use crate::error::StoreError;
 use crate::opening;
 
-/// Drops the bookkeeping of a file if it is damaged. Says whether it was.
+/// Drops redb's own tables if they are damaged; returns whether they were.
 pub(super) fn drop_damaged(file: &Path, disk: &Arc<dyn Disk>) -> Result<bool, StoreError> {
     let backend = opening::open_backend(file, disk, Arc::default())?;
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };

@@ -1,8 +1,7 @@
-//! Writes what the survey decided, as one commit.
+//! Writes the results of the survey, as one commit.
 //!
-//! Lists and groups are compared with the places and written where they differ. A group that was
-//! wrong gets a record that is plausible and claims nothing; it chooses its winner and is compared
-//! with it when the repository is open again.
+//! Compares lists and groups with the places, and rewrites them where they differ. A wrong group gets a record
+//! that claims nothing; it elects its winner and is verified when the repository is open again.
 
 use super::survey::Survey;
 use crate::codec;
@@ -12,7 +11,7 @@ use hapax::group::live::{Check, GroupId, GroupRecord, PageId, PageRecord};
 use redb::{Database, ReadableTable};
 use std::collections::BTreeMap;
 
-/// What the places say about a group.
+/// The state of a group according to the places.
 #[derive(Clone, Copy)]
 struct Counted {
     first: PageId,
@@ -75,16 +74,16 @@ fn write_groups(writing: &redb::WriteTransaction, survey: &mut Survey) -> Outcom
         };
         let bare = matches!(known.place, Some(PageRecord::Bare { .. }));
         let mut group = group;
-        // Whatever has nothing to compare stands alone.
+        // Pages without content are alone in their groups.
         if counted.get(&group).is_some_and(|other| bare || other.bare) {
-            survey.mended.note(|| format!("page {page} shared group {group} without a reason"));
+            survey.mended.add(|| format!("page {page} shared group {group} without a reason"));
             group = survey.new_group();
             survey.pages[page as usize].place = known.place.map(|place| match place {
                 PageRecord::Bare { why, .. } => PageRecord::Bare { group, why },
                 _ => PageRecord::Content { group, check: Check::Unchecked },
             });
             if !bare {
-                survey.homeless.push(PageId(page));
+                survey.ungrouped.push(PageId(page));
             }
         }
         let stored = groups.get(group.0)?.and_then(|row| codec::read_group(row.value()));
@@ -123,12 +122,12 @@ fn write_groups(writing: &redb::WriteTransaction, survey: &mut Survey) -> Outcom
             Some(record) if count.winner_is_in => record.winner,
             _ => count.first,
         };
-        // Nothing is claimed of distances until they are measured.
+        // Maximal until distances are measured.
         let radius = if count.members == 1 { 0 } else { 64 };
         let members = count.members;
         let record = GroupRecord { members, radius, ..GroupRecord::alone(winner) };
         groups.insert(group.0, &codec::write_group(&record))?;
-        survey.mended.note(|| format!("group {group}: its record"));
+        survey.mended.add(|| format!("group {group}: its record"));
         if !count.bare {
             survey.groups.insert(group);
         }
@@ -142,9 +141,9 @@ fn write_groups(writing: &redb::WriteTransaction, survey: &mut Survey) -> Outcom
     }
     for group in empty {
         groups.remove(group.0)?;
-        survey.mended.note(|| format!("group {group} had no pages"));
+        survey.mended.add(|| format!("group {group} had no pages"));
     }
-    // Checks of a group that is compared again are void.
+    // The checks of a group that will be verified again are void.
     for known in &mut survey.pages {
         if let Some(PageRecord::Content { group, check }) = &mut known.place
             && survey.groups.contains(group)
@@ -200,7 +199,7 @@ fn write_places(writing: &redb::WriteTransaction, survey: &mut Survey) -> Outcom
     }
     for (count, what) in [(stray, "listed without a reason"), (unlisted, "not listed")] {
         if count > 0 {
-            survey.mended.note(|| format!("{count} pages were {what}"));
+            survey.mended.add(|| format!("{count} pages were {what}"));
         }
     }
     Ok(())

@@ -1,21 +1,22 @@
-//! Repairs a repository from its redundant data, and refuses what cannot be derived.
+//! Repairs a repository from its redundant data, and refuses to guess what cannot be derived.
 //!
-//! | wrong | comes from |
+//! | damaged | restored from |
 //! |---|---|
 //! | the index | the page records |
 //! | addresses (`urls`, `names`) | each other |
 //! | places | `members` and `sources`, else the page's content is grouped anew |
 //! | `members`, `sources` | the places |
 //! | groups: counts, winners, checks | their members and the rules |
-//! | pages of one text that are both kept | find each other again |
+//! | pages of one text that are both kept | are merged |
 //! | counters | the highest number that is used |
-//! | records that nothing leads to | are removed |
-//! | events that skip a number or contradict the groups | cannot be had again: all are dropped, and numbers go on |
+//! | unreachable records | removed |
+//! | events that skip a number or contradict the groups | not restorable: all are dropped, and numbering continues |
 //!
-//! A file with damaged pages is replaced by a new one with every readable row, and kept as `pages.redb.damaged`. An
-//! unreadable or missing page record, or a redirect whose target is lost, cannot be derived: nothing is changed
-//! unless the caller allows those pages to be dropped. Everything is written in one commit, groups are compared by
-//! the usual operations, and everything is verified again. Takes about 40 bytes of memory a page.
+//! A file with damaged pages is replaced by a new one with every readable row, and kept as
+//! `pages.redb.damaged`. An unreadable or missing page record, or a redirect whose target is lost, cannot be
+//! derived: nothing is changed unless the caller allows dropping these pages. Everything is written in one
+//! commit, groups are verified by the usual operations, and everything is checked again. Takes about 40 bytes
+//! of memory per page.
 
 mod bookkeeping;
 mod mend;
@@ -37,27 +38,27 @@ use std::path::Path;
 use std::sync::Arc;
 use survey::Survey;
 
-/// What becomes of pages whose record cannot be had again.
+/// What to do with pages whose record cannot be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     Refuse,
-    /// They are forgotten; a crawler will find them again.
+    /// Drop them; a crawler will find them again.
     Forget,
 }
 
-/// Findings: how many, and the first of them in words.
+/// Number of findings, and descriptions of the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     pub count: u64,
-    /// The first of them.
+    /// Descriptions of the first findings.
     pub details: Vec<String>,
 }
 
-/// So many are listed one by one.
+/// Maximum number of findings described individually.
 const MAX_DETAILS: usize = 50;
 
 impl Findings {
-    fn note(&mut self, what: impl FnOnce() -> String) {
+    fn add(&mut self, what: impl FnOnce() -> String) {
         self.count += 1;
         if self.details.len() < MAX_DETAILS {
             self.details.push(what());
@@ -67,11 +68,11 @@ impl Findings {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// What was wrong and is right now.
+    /// What was repaired.
     pub mended: Findings,
-    /// What cannot be had again: forgotten, or the reason why nothing was changed.
+    /// What cannot be restored: dropped, or the reason why nothing was changed.
     pub lost: Findings,
-    /// What a check says now; `None` when nothing was changed because of what is lost.
+    /// The result of a check afterwards; `None` if nothing was changed because of `lost`.
     pub check: Option<Integrity>,
 }
 
@@ -81,15 +82,15 @@ impl Repair {
     }
 }
 
-/// Repairs a repository that nobody has open. See the module header.
+/// Repairs a repository that is not open; see the module header.
 ///
 /// # Errors
 ///
-/// It cannot be opened at all, or the disk refuses.
+/// It cannot be opened at all, or a disk error.
 pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, StoreError> {
     let file = folder.join(tables::FILE);
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    // Without them, everything is verified.
+    // Without the saved checksums, everything is verified.
     removed(&folder.join(blocks::FILE))?;
     let new = file.with_added_extension("new");
     let opened = bookkeeping::drop_damaged(&file, &disk)
@@ -106,16 +107,16 @@ pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, St
     let settings = opening::read_settings(&db, at)?;
     let mut survey = guarded(|| Survey::of(&db)).map_err(|fault| fault.at(at))?;
     if dropped || !sound {
-        survey.mended.note(|| "the file's own bookkeeping".into());
+        survey.mended.add(|| "the file's own bookkeeping".into());
     }
     if let Some(salvage) = &salvage {
-        salvage.tables.details.iter().for_each(|table| survey.mended.note(|| table.clone()));
+        salvage.tables.details.iter().for_each(|table| survey.mended.add(|| table.clone()));
         if salvage.tables.count == 0 {
-            survey.mended.note(|| "the file's length or header".into());
+            survey.mended.add(|| "the file's length or header".into());
         }
         let nameless = salvage.lost_pages.saturating_sub(survey.lost.count);
         if nameless > 0 {
-            survey.lost.note(|| format!("{nameless} pages, their addresses too"));
+            survey.lost.add(|| format!("{nameless} pages, their addresses too"));
             survey.lost.count += nameless - 1;
         }
     }
@@ -130,7 +131,7 @@ pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, St
     if let Err(why) = index_file::load(&*disk, folder, &settings, &survey.counters)
         && index.exists()
     {
-        survey.mended.note(|| format!("the index was built again: {why}"));
+        survey.mended.add(|| format!("the index was built again: {why}"));
     }
     guarded(|| mend::write(&db, &mut survey)).map_err(|fault| fault.at(at))?;
     guarded(|| copies::begin_anew(&db)).map_err(|fault| fault.at(at))?;
@@ -140,31 +141,31 @@ pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, St
         let swapped =
             disk::rename(&*disk, &file, &kept).and_then(|()| disk::rename(&*disk, &new, &file));
         swapped.map_err(|source| StoreError::Disk { file: file.clone(), source })?;
-        survey.mended.note(|| format!("the damaged file is kept: {}", kept.display()));
+        survey.mended.add(|| format!("the damaged file is kept: {}", kept.display()));
     }
-    // The records have changed under it.
+    // The index does not fit the changed records.
     removed(&index)?;
     let store = Repository::open(folder, None)?;
     debug_assert!(matches!(store.index_origin(), IndexOrigin::Rebuilt { .. }));
-    let Survey { mut mended, lost, mut homeless, mut groups, .. } = survey;
+    let Survey { mut mended, lost, mut ungrouped, mut groups, .. } = survey;
     let before = store.verify()?;
     for &group in &before.wrong_groups {
         if groups.insert(group) {
-            mended.note(|| format!("group {group}: its winner, or who matches it"));
+            mended.add(|| format!("group {group}: its winner, or who matches it"));
         }
     }
     for &page in &before.twins {
-        homeless.push(page);
-        mended.note(|| format!("page {page} had the text of another page that is kept"));
+        ungrouped.push(page);
+        mended.add(|| format!("page {page} had the text of another page that is kept"));
     }
-    if !groups.is_empty() || !homeless.is_empty() {
-        store.regroup(groups.into_iter().collect(), homeless)?;
+    if !groups.is_empty() || !ungrouped.is_empty() {
+        store.regroup(groups.into_iter().collect(), ungrouped)?;
     }
     let mut check = store.verify()?;
     if check.wrong_events {
         let last = store.stats()?.last_event;
         store.drop_events(last)?;
-        mended.note(|| {
+        mended.add(|| {
             format!(
                 "events up to {last} contradicted the groups and were dropped; whoever follows \
                  them must read the groups again"
@@ -175,7 +176,7 @@ pub fn repair_folder(folder: &Path, unreadable: Unreadable) -> Result<Repair, St
     Ok(Repair { mended, lost, check: Some(check) })
 }
 
-/// A file, and whether its bookkeeping was in order.
+/// Opens a file, and returns whether redb's own tables were intact.
 fn open_checked(
     file: &Path,
     disk: &Arc<dyn Disk>,

@@ -1,8 +1,8 @@
-//! A file with damaged pages: every row that can be read goes into a new file.
+//! Copies every readable row of a damaged file to a new file.
 //!
-//! Guarantees that a row is as it was written: it is on a page whose checksum is right, of the last commit or, where
-//! pages of that are damaged, of an earlier one; or it is a page record with a checksum of its own. What contradicts
-//! the rest is mended afterwards. Does not handle a file whose header, settings or key are lost.
+//! Guarantees that a row is as it was written: it is on a page with a correct checksum, of the last commit or,
+//! where its pages are damaged, of an earlier one; or it is a page record with its own checksum. Contradictions
+//! are repaired afterwards. Does not handle files whose header, settings or key are lost.
 
 use super::Findings;
 use crate::checksums::{Commit, Image, Row};
@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub(super) struct Salvage {
     /// Tables with damaged pages, and how much of them was read.
     pub(super) tables: Findings,
-    /// Page records that could not be read.
+    /// Number of page records that could not be read.
     pub(super) lost_pages: u64,
 }
 
-/// Writes the rows of `file` that can be read to a new file.
+/// Writes the readable rows of `file` to a new file.
 pub(super) fn save(file: &Path, new: &Path, disk: &Arc<dyn Disk>) -> Result<Salvage, StoreError> {
     let backend = opening::open_backend(file, disk, Arc::<Watch>::default())?;
     let refused = |source| StoreError::Disk { file: file.to_owned(), source };
@@ -66,7 +66,7 @@ pub(super) fn save(file: &Path, new: &Path, disk: &Arc<dyn Disk>) -> Result<Salv
     Ok(salvage)
 }
 
-/// A name that is free for the damaged file, beside it.
+/// An unused name for the damaged file, in the same folder.
 pub(super) fn kept_as(file: &Path) -> PathBuf {
     let named = |n: u32| {
         let suffix = if n == 1 { "damaged".into() } else { format!("damaged-{n}") };
@@ -76,7 +76,7 @@ pub(super) fn kept_as(file: &Path) -> PathBuf {
 }
 
 impl Salvage {
-    /// Copies the rows of a table that are `right`. How many are missing.
+    /// Copies the rows of a table for which `right` is true; returns the number of missing rows.
     fn table<K: Key + 'static, V: Value + 'static>(
         &mut self,
         (image, commits): (&Image<'_>, &[Commit]),
@@ -107,7 +107,7 @@ impl Salvage {
         }
         let name = definition.name();
         let of = extent.rows.map_or("an unknown number".into(), |rows| rows.to_string());
-        self.tables.note(|| format!("table `{name}`: {count} rows of {of} could be read"));
+        self.tables.add(|| format!("table `{name}`: {count} rows of {of} could be read"));
         Ok(extent.rows.unwrap_or(0).saturating_sub(count))
     }
 }

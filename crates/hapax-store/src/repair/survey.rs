@@ -1,7 +1,7 @@
-//! Reads all tables, decides what each page's place is, and notes what is wrong.
+//! Reads all tables, decides about each page's place, and records what is wrong.
 //!
-//! Nothing is written here. Addresses are compared row by row and not kept; of every page number a
-//! few bytes are. What cannot be decided is `lost`, and whether that matters is the caller's to say.
+//! Writes nothing. Addresses are compared row by row and not stored; each page number takes a few bytes of
+//! memory. What cannot be decided is `lost`; the caller decides whether that matters.
 
 use super::Findings;
 use crate::codec;
@@ -12,14 +12,14 @@ use hapax::group::live::{Bare, Check, GroupId, PageId, PageRecord};
 use redb::{Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable};
 use std::collections::BTreeSet;
 
-/// What the tables say of a page number.
+/// What the tables contain about a page number.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Known {
-    /// It has an address, in one of two tables or both.
+    /// Whether it has an address in at least one of two tables.
     pub(super) named: bool,
     pub(super) record: Record,
     pub(super) place: Option<PageRecord>,
-    /// Who lists it: a group above, or the page that it redirects to.
+    /// Where it is listed: in a group, or under the page it redirects to.
     pub(super) listed_group: Option<u32>,
     pub(super) listed_target: Option<u32>,
 }
@@ -37,7 +37,7 @@ pub(super) enum Record {
 }
 
 impl Known {
-    /// Stays: it has an address and a record.
+    /// Whether it is kept: it has an address and a record.
     pub(super) fn is_whole(&self) -> bool {
         let Self { record, .. } = self;
         self.named && matches!(record, Record::Content | Record::Wordless | Record::Blank)
@@ -47,18 +47,18 @@ impl Known {
 pub(super) struct Survey {
     pub(super) pages: Vec<Known>,
     pub(super) counters: Counters,
-    /// Addresses to write and to remove.
+    /// Addresses to write, and to remove.
     pub(super) add_urls: Vec<(String, u32)>,
     pub(super) remove_urls: Vec<String>,
     pub(super) add_names: Vec<(u32, String)>,
     pub(super) remove_names: Vec<u32>,
-    /// Every event is to be dropped.
+    /// Whether all events must be dropped.
     pub(super) drop_events: bool,
     pub(super) mended: Findings,
     pub(super) lost: Findings,
     /// Pages with content whose group must be found.
-    pub(super) homeless: Vec<PageId>,
-    /// Groups that must choose and be compared again.
+    pub(super) ungrouped: Vec<PageId>,
+    /// Groups that must elect a winner and be verified.
     pub(super) groups: BTreeSet<GroupId>,
 }
 
@@ -75,7 +75,7 @@ impl Survey {
             drop_events: false,
             mended: Findings::default(),
             lost: Findings::default(),
-            homeless: Vec::new(),
+            ungrouped: Vec::new(),
             groups: BTreeSet::new(),
         };
         survey.read_addresses(&reading)?;
@@ -115,12 +115,12 @@ impl Survey {
             }
             let other = leads_to.map(|other| names.get(other)).transpose()?.flatten();
             if other.is_some_and(|row| row.value() == url) {
-                // The address is another page's as well, and that is where it leads.
-                self.mended.note(|| format!("page {page} had the address of another: `{url}`"));
+                // Another page has the address, too, and is found under it.
+                self.mended.add(|| format!("page {page} had the address of another: `{url}`"));
                 self.remove_names.push(page);
                 continue;
             }
-            self.mended.note(|| format!("`{url}` did not lead to page {page}"));
+            self.mended.add(|| format!("`{url}` did not lead to page {page}"));
             self.at(page).named = true;
             self.add_urls.push((url.to_owned(), page));
         }
@@ -131,12 +131,12 @@ impl Survey {
                 Some(name) if name.value() == url => {}
                 None if pages.get(page)?.is_some() => {
                     self.mended
-                        .note(|| format!("page {page} had no address, but `{url}` led to it"));
+                        .add(|| format!("page {page} had no address, but `{url}` led to it"));
                     self.at(page).named = true;
                     self.add_names.push((page, url.to_owned()));
                 }
                 _ => {
-                    self.mended.note(|| format!("`{url}` led to page {page}, which is not there"));
+                    self.mended.add(|| format!("`{url}` led to page {page}, which is not there"));
                     if !self.add_urls.iter().any(|(added, _)| added == url) {
                         self.remove_urls.push(url.to_owned());
                     }
@@ -162,7 +162,7 @@ impl Survey {
             };
             self.at(page).record = record;
             if !self.at(page).named {
-                self.mended.note(|| format!("the record of page {page} belonged to no address"));
+                self.mended.add(|| format!("the record of page {page} belonged to no address"));
             }
         }
         let names = reading.open_table(tables::NAMES)?;
@@ -174,7 +174,7 @@ impl Survey {
                     Record::Missing => "has no record",
                     _ => "has a record that cannot be read",
                 };
-                self.lost.note(|| format!("page {page}, `{url}`, {what}"));
+                self.lost.add(|| format!("page {page}, `{url}`, {what}"));
             }
         }
         Ok(())
@@ -197,7 +197,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Counters that are missing, or behind what is used.
+    /// Restores counters that are missing or too small.
     fn count(&mut self, reading: &ReadTransaction) -> Outcome<()> {
         let table = reading.open_table(tables::COUNTERS)?;
         let stored = |name: &'static str| -> Outcome<u64> {
@@ -236,14 +236,14 @@ impl Survey {
         };
         let kept = Counters::read(&table).ok();
         if kept != Some(counters) {
-            self.mended.note(|| "the counters were behind what is used, or not there".into());
+            self.mended.add(|| "the counters were behind what is used, or not there".into());
         }
         let before = first.map_or(counters.last_event, |first| first.saturating_sub(1));
         self.drop_events = gaps
             || before != counters.dropped_events
             || first.is_some() && last != counters.last_event;
         if self.drop_events {
-            self.mended.note(|| {
+            self.mended.add(|| {
                 "events had gaps or could not be read; all were dropped, and whoever follows them \
                  must read the groups again"
                     .into()
@@ -259,7 +259,7 @@ impl Survey {
         group
     }
 
-    /// Where a page belongs, from all that is said about it.
+    /// Decides the place of a page from all data about it.
     fn decide(&mut self, page: u32) {
         let known = self.pages[page as usize];
         if !known.is_whole() {
@@ -285,7 +285,7 @@ impl Survey {
         };
         if let Some(place) = right {
             if known.place.is_none() {
-                self.mended.note(|| format!("page {page} had no place"));
+                self.mended.add(|| format!("page {page} had no place"));
                 if let PageRecord::Content { group, .. } = place {
                     self.groups.insert(group);
                 }
@@ -295,7 +295,7 @@ impl Survey {
         }
         let place = match known.record {
             Record::Content => {
-                self.homeless.push(PageId(page));
+                self.ungrouped.push(PageId(page));
                 PageRecord::Content { group: self.new_group(), check: Check::Unchecked }
             }
             Record::Wordless => PageRecord::Bare { group: self.new_group(), why: Bare::Empty },
@@ -303,27 +303,27 @@ impl Survey {
                 PageRecord::Bare { group: self.new_group(), why: Bare::Awaited }
             }
             Record::Blank | Record::Missing | Record::Unreadable => {
-                self.lost.note(|| format!("where page {page} redirects"));
+                self.lost.add(|| format!("where page {page} redirects"));
                 self.pages[page as usize].place = None;
                 self.pages[page as usize].record = Record::Unreadable;
                 return;
             }
         };
-        self.mended.note(|| format!("page {page} had no place, or a wrong one"));
+        self.mended.add(|| format!("page {page} had no place, or a wrong one"));
         self.pages[page as usize].place = Some(place);
     }
 
-    /// Does any page redirect here?
+    /// Whether a page redirects to this one.
     fn is_redirect_of(&self, page: u32) -> bool {
         self.pages.iter().any(|known| {
             known.is_whole() && known.place == Some(PageRecord::Redirects { to: PageId(page) })
         })
     }
 
-    /// Redirects that run in a circle without an end get one, at the least address.
+    /// Ends cycles of redirects without an end, at the smallest address.
     fn end_redirects(&mut self, reading: &ReadTransaction) -> Outcome<()> {
         let names = reading.open_table(tables::NAMES)?;
-        // 0 not looked at, 1 on the present way, 2 ends somewhere.
+        // 0: not examined; 1: on the current path; 2: ends somewhere.
         let mut state = vec![0u8; self.pages.len()];
         for start in 0..self.pages.len() as u32 {
             let mut way = Vec::new();
@@ -351,7 +351,7 @@ impl Survey {
                     && let Some(PageRecord::Redirects { to }) = self.pages[end as usize].place
                 {
                     let group = self.new_group();
-                    self.mended.note(|| format!("the redirects of page {end} ended nowhere"));
+                    self.mended.add(|| format!("the redirects of page {end} ended nowhere"));
                     let why = Bare::Loop { to };
                     self.pages[end as usize].place = Some(PageRecord::Bare { group, why });
                 }

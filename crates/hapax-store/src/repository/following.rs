@@ -1,9 +1,10 @@
-//! Copies that follow, and who may write: increments are applied, roles change.
+//! Standbys and roles: applies increments, and changes who may write.
 //!
-//! An increment is one commit or none, like any other write; readers see it whole. A standby takes nothing else. A primary
-//! that was followed takes no writes after it was opened again, until it is promoted, because the standby may have been.
+//! An increment is one commit or none, like any other write; readers see it completely or not at all. A standby
+//! takes no other writes. A primary with a standby takes no writes after it was opened again until it is
+//! promoted, because the standby may have been promoted.
 //!
-//! Does not fetch increments, nor decide who is the primary.
+//! Does not fetch increments, and does not decide who is the primary.
 
 use super::*;
 use crate::changes;
@@ -19,13 +20,13 @@ impl Repository {
         Role::of_number(self.role.load(Ordering::Relaxed))
     }
 
-    /// When the last increment that was applied was made, seconds since 1970 by the clock of where it was made: what was
-    /// acknowledged there before is here.
+    /// When the last applied increment was made, in seconds since 1970 by the clock of its source.
+    /// Everything acknowledged there before that time is here.
     pub fn as_of(&self) -> Result<Option<u64>, StoreError> {
-        self.ask(|view| lineage::as_of(&view.transaction))
+        self.query(|view| lineage::as_of(&view.transaction))
     }
 
-    /// Begins the log of changes, if there is none, and the lineage.
+    /// Starts the change log and the lineage, if there are none.
     pub(crate) fn begin_log(&self) -> Result<(), StoreError> {
         let mut writer = self.writer();
         if writer.logging {
@@ -45,8 +46,8 @@ impl Repository {
         Ok(())
     }
 
-    /// Notes in the file that a standby follows.
-    pub(crate) fn note_standby(&self) -> Result<(), StoreError> {
+    /// Records in the file that a standby follows.
+    pub(crate) fn record_standby(&self) -> Result<(), StoreError> {
         let mut writer = self.writer();
         if writer.followed || self.role() != Role::Primary {
             return Ok(());
@@ -58,7 +59,7 @@ impl Repository {
         Ok(())
     }
 
-    /// It is the primary from now on, and an epoch begins. Copies that have more than this one do not follow it.
+    /// Becomes the primary and begins an epoch. Copies with more than this one cannot follow it.
     pub fn promote(&self) -> Result<Position, StoreError> {
         let mut writer = self.writer();
         let promoted = self.administer(&mut writer, |writing, counters| {
@@ -75,7 +76,7 @@ impl Repository {
         self.position(None)
     }
 
-    /// Follows from now on: takes increments and no writes.
+    /// Becomes a standby: takes increments and no writes.
     pub fn become_standby(&self) -> Result<(), StoreError> {
         let mut writer = self.writer();
         let role = Role::Standby;
@@ -89,8 +90,8 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Copy`] for one that is cut or damaged, [`StoreError::OtherHistory`] for one that does not continue
-    /// this copy, or this is no standby. Nothing has changed then.
+    /// [`StoreError::Copy`] for a truncated or damaged increment, [`StoreError::OtherHistory`] for
+    /// one that does not continue this copy, or this is not a standby. Then nothing changes.
     pub fn apply_increment(
         &self,
         increment: &mut dyn Read,
@@ -150,7 +151,7 @@ impl Repository {
         self.committed(writer, transaction, undo, done)
     }
 
-    /// Changes what is not content: no commit is counted for it.
+    /// Changes administrative data, without counting a commit.
     fn administer(
         &self,
         writer: &mut Writer,
@@ -170,7 +171,7 @@ impl Repository {
     }
 }
 
-/// Does an increment continue a copy of this lineage at this commit?
+/// Checks that an increment continues a copy with this lineage and commit.
 fn must_continue(ours: &Lineage, at: &Counters, header: &Header) -> Outcome<()> {
     let (epoch, commit) = (ours.present(), at.commits);
     let position = Position { epoch, commit, event: at.last_event, texts: (0, 0) };

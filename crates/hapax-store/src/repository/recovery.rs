@@ -1,22 +1,22 @@
-//! After the disk has failed: the file is opened again, and writes go on when there is room.
+//! Recovers from disk failures: opens the file again, and resumes writing when there is space.
 //!
-//! The store below takes nothing more once an access has failed, neither writes nor reads. Guarantees that what was
-//! acknowledged is what is read after that, and that the index in memory is of the same commit. A commit that was reported
-//! as failed and is on the disk all the same is an error that asks for the repository to be opened anew.
+//! redb refuses all writes and reads once an access has failed. Guarantees that acknowledged data is read
+//! afterwards, and that the index in memory is of the same commit. If a commit was reported as failed but is on
+//! disk, an error asks to open the repository again.
 //!
-//! Does not handle damage: see [`repair`](mod@crate::repair).
+//! Does not handle damage; see [`repair`](mod@crate::repair).
 
 use super::*;
 use std::io;
 use std::time::Duration;
 
-/// While the disk fails, the file is opened at most so often to read.
+/// Minimum time between attempts to open the file for reading while the disk fails.
 const BETWEEN: Duration = Duration::from_secs(1);
-/// A file of this name and size is written to see whether there is room.
+/// A file of this name and size is written to test for free space.
 const PROBE: &str = "probe";
 const PROBE_BYTES: usize = 64 << 10;
 
-/// Did the disk refuse?
+/// Whether it is a disk error.
 pub(super) fn is_of_disk(fault: &Fault) -> bool {
     use redb::Error::{DatabaseClosed, Io, PreviousIo};
     matches!(fault, Fault::Store(error) if matches!(**error, Io(_) | PreviousIo | DatabaseClosed))
@@ -27,7 +27,8 @@ pub(super) fn closed() -> Fault {
 }
 
 impl Repository {
-    /// Can it be read and written now? After a write that the disk refused, a small file is written to find out.
+    /// Checks that the repository can be read and written. After a refused write, tests this with a
+    /// small file.
     ///
     /// # Errors
     ///
@@ -47,12 +48,12 @@ impl Repository {
         written.and(removed).map_err(|source| StoreError::Disk { file: probe, source })
     }
 
-    /// Reads the file from a place on for so long, and compares it with what was written. Where to go on; 0 after its
-    /// end. While it is read, others read and write.
+    /// Verifies the file from an offset for this long, and returns the offset to continue at; 0
+    /// after the end. Others can read and write meanwhile.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Damaged`]: from then on nothing is written.
+    /// [`StoreError::Damaged`]; from then on, nothing is written.
     pub fn scrub(&self, from: u64, within: Duration) -> Result<u64, StoreError> {
         let backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let start = Instant::now();
@@ -60,7 +61,7 @@ impl Repository {
         next.map_err(|error| self.refusal(redb::Error::Io(error).into()))
     }
 
-    /// Was no damage found since it was opened?
+    /// Fails if damage was found since opening.
     pub(super) fn sound(&self) -> Result<(), StoreError> {
         match self.watch.damage.get() {
             Some(_) => Err(self.refusal(closed())),
@@ -68,7 +69,7 @@ impl Repository {
         }
     }
 
-    /// For those who read: they go on with what the last commit left.
+    /// Reopens for readers, who continue with the last commit.
     pub(super) fn reopen_if_failed(&self) {
         if self.refused.load(Ordering::Relaxed)
             && let Ok(mut writer) = self.writer.try_lock()
@@ -87,7 +88,7 @@ impl Repository {
             return Err(closed());
         }
         writer.tried = Some(Instant::now());
-        // Closed first: it holds the lock.
+        // Close it first, because it holds the lock.
         writer.db = None;
         let opened = || {
             let db =

@@ -1,20 +1,20 @@
-//! What changes a repository: pages seen, redirected, forgotten, scored; rules and markets.
+//! Writes to a repository: pages seen, redirected, forgotten, scored; rules and markets.
 //!
-//! Everything goes through one queue: callers that wait at the same time share a commit, and an answer
-//! is given when it is on the disk. A list of actions is one commit or none.
+//! Everything goes through one queue: callers that wait at the same time share a commit, and an operation
+//! returns when it is on disk. A list of actions is one commit or none.
 
 use super::*;
 use crate::session::Undo;
 use std::io;
 
 impl Repository {
-    /// A page was seen. The answer comes when everything about it is on the disk.
+    /// Records an observed page. Returns when everything about it is on disk.
     pub fn observe(&self, page: Observation) -> Result<Decision, StoreError> {
         good_url(&page.url)?;
         self.decide(Op::Page(Action::Observe(Box::new(page))))
     }
 
-    /// Pages were seen, in this order, as one commit.
+    /// Records observed pages, in this order, as one commit.
     pub fn observe_many(&self, pages: Vec<Observation>) -> Result<Vec<Decision>, StoreError> {
         pages.iter().try_for_each(|page| good_url(&page.url))?;
         let observe = |page| Op::Page(Action::Observe(Box::new(page)));
@@ -26,15 +26,15 @@ impl Repository {
         Ok(self.submit(ops)?.into_iter().filter_map(decided).collect())
     }
 
-    /// Whatever happened to pages, in this order, as one commit.
+    /// Applies actions on pages, in this order, as one commit.
     pub fn apply(&self, actions: Vec<Action>) -> Result<Vec<Effect>, StoreError> {
         actions.iter().try_for_each(good_action)?;
         let answers = self.submit(actions.into_iter().map(Op::Page).collect())?;
         Ok(answers.into_iter().map(Effect::from).collect())
     }
 
-    /// [`apply`](Self::apply) for callers that came at the same time: all in one commit; if that fails,
-    /// each in its own, so that only the one at fault fails.
+    /// As [`apply`](Self::apply) for concurrent callers: all in one commit or, if that fails, each
+    /// in its own, so that only the faulty one fails.
     pub fn apply_each(&self, lists: Vec<Vec<Action>>) -> Vec<Result<Vec<Effect>, StoreError>> {
         let check = |actions: Vec<Action>| {
             actions.iter().try_for_each(good_action)?;
@@ -51,7 +51,7 @@ impl Repository {
         checked.into_iter().map(answer).collect()
     }
 
-    /// A page was found to redirect.
+    /// Records that a page redirects.
     pub fn redirect(
         &self,
         from: &str,
@@ -62,41 +62,42 @@ impl Repository {
         self.decide(Op::Page(Action::Redirect { from: from.into(), to: to.into(), fetched }))
     }
 
-    /// A page exists no more. Whether it was there.
+    /// Deletes a page; returns whether it was known.
     pub fn forget(&self, url: &str) -> Result<bool, StoreError> {
         Ok(self.forget_many(vec![url.into()])? > 0)
     }
 
-    /// Pages exist no more, as one commit. How many were there.
+    /// Deletes pages as one commit; returns how many were known.
     pub fn forget_many(&self, urls: Vec<String>) -> Result<u64, StoreError> {
         self.count(Op::Forget(urls))
     }
 
-    /// A page's score is this from now on. Whether the page is known.
+    /// Sets a page's score; returns whether the page is known.
     pub fn score(&self, url: &str, score: Option<f64>) -> Result<bool, StoreError> {
         Ok(self.count(Op::Page(Action::Score { url: url.into(), score }))? > 0)
     }
 
-    /// Forgets every page last fetched before this time; pages without a time stay. How many.
+    /// Deletes every page last fetched before this time; keeps pages without a time. Returns their
+    /// number.
     pub fn expire(&self, before: u64) -> Result<u64, StoreError> {
         self.count(Op::Expire { before })
     }
 
-    /// Pages that were compared under an older frame of their host than the one by which their own texts are known now are
-    /// decided anew, some in each commit. How many.
+    /// Decides again about pages that were compared under an older frame of their host than their
+    /// own text was computed with, in several commits. Returns their number.
     pub fn recheck(&self) -> Result<u64, StoreError> {
-        const TOGETHER: usize = 256;
-        let due = self.ask(View::due)?;
-        due.chunks(TOGETHER).map(|some| self.count(Op::Recheck(some.to_vec()))).sum()
+        const BATCH_SIZE: usize = 256;
+        let due = self.query(View::due)?;
+        due.chunks(BATCH_SIZE).map(|some| self.count(Op::Recheck(some.to_vec()))).sum()
     }
 
-    /// Other rules: every group chooses its winner again.
+    /// Sets the rules; every group elects its winner again.
     pub fn set_rules(&self, rules: Rules) -> Result<(), StoreError> {
         self.count(Op::SetRules(rules)).map(drop)
     }
 
-    /// Names a list of rules under which the groups can be asked for their winners, or with
-    /// `None` forgets it. The groups stay as they are.
+    /// Sets the rules of a market, by which winners of groups can be queried, or removes it
+    /// (`None`). Does not change the groups.
     ///
     /// # Errors
     ///
@@ -106,7 +107,7 @@ impl Repository {
         self.count(Op::SetMarket { name: name.into(), rules }).map(drop)
     }
 
-    /// Drops the events up to and including this number. How many.
+    /// Drops the events up to and including this number; returns their number.
     pub fn drop_events(&self, up_to: u64) -> Result<u64, StoreError> {
         self.count(Op::DropEvents { up_to })
     }
@@ -141,7 +142,8 @@ impl Repository {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All jobs in one commit; if that fails, each in its own, so that only the culprit fails.
+    /// Runs all jobs in one commit; if that fails, each in its own, so that only the faulty one
+    /// fails.
     fn run(&self, jobs: Vec<Job>) -> Vec<JobResult> {
         let mut writer = self.writer();
         match self.transact(&mut writer, &jobs) {
@@ -173,7 +175,7 @@ impl Repository {
         }
         let done = self.reopened(writer).and_then(|()| self.attempt(writer, jobs));
         self.refused.store(done.as_ref().is_err_and(recovery::is_of_disk), Ordering::Relaxed);
-        // Whoever reads should not have to wait for the next write.
+        // So that readers need not wait for the next write.
         let _ = self.reopened(writer);
         done
     }
@@ -204,7 +206,8 @@ impl Repository {
         self.committed(writer, transaction, undo, done)
     }
 
-    /// Commits what was done, or drops it and puts the index back; then everybody reads it.
+    /// Commits the changes, or drops them and restores the index; then publishes the result to
+    /// readers.
     pub(super) fn committed<T>(
         &self,
         writer: &mut Writer,
@@ -236,7 +239,7 @@ impl Repository {
         (writer.counters, writer.settings) = (counters, settings);
         let db = writer.db.as_ref().ok_or_else(recovery::closed)?;
         let view = take_view(db, &self.index, &writer.settings, counters)?;
-        self.note_cached(db);
+        self.record_cached(db);
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         self.merger.wake();
         Ok(answers)

@@ -1,7 +1,7 @@
-//! What pages say beyond the frame of their host, within a transaction.
+//! Own texts of pages, within a transaction.
 //!
-//! A page that is recorded counts for its host's frame. A new version of it gives the kept pages of the host new own texts;
-//! decisions stay until they are rechecked.
+//! A recorded page counts for its host's frame. A new version of the frame updates the own texts of the host's
+//! stored pages; decisions do not change until they are rechecked.
 
 use super::Session;
 use crate::codec;
@@ -13,7 +13,7 @@ use hapax::group::live::PageId;
 use redb::ReadableTable;
 
 impl Session<'_, '_> {
-    /// Counts the text for the frame of its host, and says what it says beyond that.
+    /// Counts the text for the frame of its host, and returns its own text.
     pub(super) fn own_text(&mut self, page: PageId, seen: &Observation) -> Outcome<Option<Own>> {
         let (Some(learning), Some(host)) = (&mut self.learning, host_of(&seen.url)) else {
             return Ok(None);
@@ -24,10 +24,10 @@ impl Session<'_, '_> {
         let renewed = learning.count(host, page, seen.content, &seen.pieces)?;
         let frame = frames::frame(&learning.hosts, &learning.frames, host)?;
         for (part, key) in learning.touched.drain(..) {
-            self.groups.state_mut().note(part, key);
+            self.groups.state_mut().touch(part, key);
         }
         for (other, text, own) in renewed {
-            // A page that has another text now, or is no more, is not among those that were compared under this one.
+            // Skips pages with another text by now, and removed ones.
             let Some(old) =
                 self.pages.get(other.0)?.map(|row| codec::read_page(other, row.value()))
             else {
@@ -37,20 +37,20 @@ impl Session<'_, '_> {
             if other == page || !text.is_of(old.content) || old.comparable.is_none() {
                 continue;
             }
-            let judged = old.own.map_or(0, |own| own.judged);
-            let new = PageData { own: Some(Own { judged, ..own }), ..old.clone() };
+            let compared_under = old.own.map_or(0, |own| own.compared_under);
+            let new = PageData { own: Some(Own { compared_under, ..own }), ..old.clone() };
             self.put_page(other, Some(&old), &new)?;
         }
         Ok(frame.map(|frame| frame.own(&seen.pieces, frame.version())))
     }
 
-    /// Decides pages anew by the own texts that they have now; how many.
+    /// Decides again about pages by their current own texts; returns their number.
     pub(super) fn recheck(&mut self, pages: &[PageId]) -> Outcome<u64> {
         let mut due = Vec::new();
         for &page in pages {
             let read = self.pages.get(page.0)?.map(|row| codec::read_page(page, row.value()));
             let Some(old) = read.transpose()?.filter(PageData::is_due) else { continue };
-            let own = old.own.map(|own| Own { judged: own.version, ..own });
+            let own = old.own.map(|own| Own { compared_under: own.version, ..own });
             self.put_page(page, Some(&old), &PageData { own, ..old.clone() })?;
             due.push(page);
         }

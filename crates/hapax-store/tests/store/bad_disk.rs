@@ -1,5 +1,5 @@
-//! A disk that refuses or cuts short any single access: an error that names the file, nothing
-//! acknowledged lost, and service again once the disk is well.
+//! A disk that refuses or cuts short any single access: the error names the file, no acknowledged data is lost,
+//! and operation resumes once the disk works again.
 
 use crate::line::{FARTHEST, assert_clean, open, page, recipe, settings};
 use hapax_store::disk::{Access, Disk, Permit};
@@ -10,59 +10,59 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Illness {
+enum Failure {
     Write,
     /// Half of a write is done.
     ShortWrite,
-    /// The file cannot grow, nor be written.
+    /// The file can neither grow nor be written.
     Full,
     Sync,
     Read,
 }
 
-const ILLNESSES: [Illness; 5] =
-    [Illness::Write, Illness::ShortWrite, Illness::Full, Illness::Sync, Illness::Read];
+const FAILURES: [Failure; 5] =
+    [Failure::Write, Failure::ShortWrite, Failure::Full, Failure::Sync, Failure::Read];
 
-/// Falls ill at the n-th access that the illness is about, and stays so until it is cured.
+/// Fails from the n-th access of this kind on, until it is repaired.
 #[derive(Debug)]
-struct Patient {
-    illness: Illness,
+struct FailingDisk {
+    failure: Failure,
     at: u64,
     seen: AtomicU64,
-    cured: AtomicBool,
+    repaired: AtomicBool,
 }
 
-impl Patient {
-    fn new(illness: Illness, at: u64) -> Arc<Self> {
-        let (seen, cured) = (AtomicU64::new(0), AtomicBool::new(false));
-        Arc::new(Self { illness, at, seen, cured })
+impl FailingDisk {
+    fn new(failure: Failure, at: u64) -> Arc<Self> {
+        let (seen, repaired) = (AtomicU64::new(0), AtomicBool::new(false));
+        Arc::new(Self { failure, at, seen, repaired })
     }
 
-    fn fell_ill(&self) -> bool {
+    fn has_failed(&self) -> bool {
         self.seen.load(Ordering::SeqCst) > self.at
     }
 }
 
-impl Disk for Patient {
+impl Disk for FailingDisk {
     fn permit(&self, _: &Path, access: Access) -> Permit {
-        let concerns = match self.illness {
-            Illness::Write | Illness::ShortWrite => matches!(access, Access::Write(_)),
-            Illness::Full => matches!(access, Access::Write(_) | Access::Resize(_)),
-            Illness::Sync => access == Access::Sync,
-            Illness::Read => access == Access::Read,
+        let concerns = match self.failure {
+            Failure::Write | Failure::ShortWrite => matches!(access, Access::Write(_)),
+            Failure::Full => matches!(access, Access::Write(_) | Access::Resize(_)),
+            Failure::Sync => access == Access::Sync,
+            Failure::Read => access == Access::Read,
         };
-        if !concerns || self.cured.load(Ordering::SeqCst) {
+        if !concerns || self.repaired.load(Ordering::SeqCst) {
             return Permit::Go;
         }
         if self.seen.fetch_add(1, Ordering::SeqCst) < self.at {
             return Permit::Go;
         }
-        match (self.illness, access) {
-            (Illness::ShortWrite, Access::Write(bytes)) => {
+        match (self.failure, access) {
+            (Failure::ShortWrite, Access::Write(bytes)) => {
                 Permit::Short(bytes / 2, Error::from(ErrorKind::WriteZero))
             }
-            (Illness::Full, _) => Permit::Refuse(Error::from(ErrorKind::StorageFull)),
-            _ => Permit::Refuse(Error::other("the disk is ill")),
+            (Failure::Full, _) => Permit::Refuse(Error::from(ErrorKind::StorageFull)),
+            _ => Permit::Refuse(Error::other("the disk has failed")),
         }
     }
 }
@@ -72,18 +72,17 @@ fn url(n: u32) -> String {
 }
 
 #[test]
-fn writes_go_on_when_the_disk_is_well_again() {
+fn writes_resume_when_the_disk_works_again() {
     let (mut recovered, mut failures) = (0, 0);
-    for illness in ILLNESSES {
+    for failure in FAILURES {
         for at in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55] {
             let folder = tempfile::tempdir().unwrap();
-            let patient = Patient::new(illness, at);
-            patient.cured.store(true, Ordering::SeqCst);
+            let disk = FailingDisk::new(failure, at);
+            disk.repaired.store(true, Ordering::SeqCst);
             Repository::create(folder.path(), settings()).unwrap();
-            let store =
-                Repository::open_on(folder.path(), Some(&recipe()), patient.clone()).unwrap();
+            let store = Repository::open_on(folder.path(), Some(&recipe()), disk.clone()).unwrap();
             store.ready().unwrap();
-            patient.cured.store(false, Ordering::SeqCst);
+            disk.repaired.store(false, Ordering::SeqCst);
             let mut acknowledged = Vec::new();
             for n in 0..60 {
                 match store.observe(page(&url(n), n % FARTHEST)) {
@@ -95,27 +94,28 @@ fn writes_go_on_when_the_disk_is_well_again() {
                 continue;
             }
             failures += 1;
-            let room = !matches!(illness, Illness::Read | Illness::Sync);
-            assert!(store.ready().is_err() || !room, "{illness:?} at {at}");
-            patient.cured.store(true, Ordering::SeqCst);
-            // One that reached the disk and was not acknowledged: the repository must be opened again.
+            let room = !matches!(failure, Failure::Read | Failure::Sync);
+            assert!(store.ready().is_err() || !room, "{failure:?} at {at}");
+            disk.repaired.store(true, Ordering::SeqCst);
+            // The commit reached the disk without being acknowledged: the repository must be opened
+            // again.
             if let Err(error) = store.observe(page("http://after", 3)) {
                 let text = error.to_string();
-                assert!(text.contains("open the repository again"), "{illness:?} at {at}: {text}");
-                assert!(store.ready().is_err(), "{illness:?} at {at}");
+                assert!(text.contains("open the repository again"), "{failure:?} at {at}: {text}");
+                assert!(store.ready().is_err(), "{failure:?} at {at}");
                 continue;
             }
             recovered += 1;
             store.ready().unwrap();
-            // The store, its index and its checksums: nothing is left behind.
-            assert_eq!(folder.path().read_dir().unwrap().count(), 3, "{illness:?} at {at}");
+            // The store, its index and its checksums; no other files are left.
+            assert_eq!(folder.path().read_dir().unwrap().count(), 3, "{failure:?} at {at}");
             for &n in &acknowledged {
-                assert!(store.page(&url(n)).unwrap().is_some(), "{illness:?} at {at}: {n}");
+                assert!(store.page(&url(n)).unwrap().is_some(), "{failure:?} at {at}: {n}");
             }
             assert_clean(&store);
             drop(store);
             let store = open(folder.path());
-            assert_eq!(*store.index_origin(), IndexOrigin::File, "{illness:?} at {at}");
+            assert_eq!(*store.index_origin(), IndexOrigin::File, "{failure:?} at {at}");
             assert_clean(&store);
         }
     }
@@ -123,21 +123,21 @@ fn writes_go_on_when_the_disk_is_well_again() {
 }
 
 #[test]
-fn an_ill_disk_loses_nothing_that_was_acknowledged() {
+fn a_failing_disk_loses_no_acknowledged_data() {
     let mut failures = 0;
-    for illness in ILLNESSES {
+    for failure in FAILURES {
         for at in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55] {
             let folder = tempfile::tempdir().unwrap();
             let store = Repository::create(folder.path(), settings()).unwrap();
             store.observe(page("http://first", 3)).unwrap();
             drop(store);
-            let patient = Patient::new(illness, at);
+            let disk = FailingDisk::new(failure, at);
             let mut acknowledged = vec!["http://first".to_owned()];
             let named = |error: &StoreError| {
                 let text = error.to_string();
-                assert!(text.contains("pages.redb"), "{illness:?} at {at}: {text}");
+                assert!(text.contains("pages.redb"), "{failure:?} at {at}: {text}");
             };
-            match Repository::open_on(folder.path(), Some(&recipe()), patient.clone()) {
+            match Repository::open_on(folder.path(), Some(&recipe()), disk.clone()) {
                 Err(error) => named(&error),
                 Ok(store) => {
                     for n in 0..40 {
@@ -151,19 +151,19 @@ fn an_ill_disk_loses_nothing_that_was_acknowledged() {
                             }
                         }
                     }
-                    // A reader gets an error or the truth.
+                    // A reader gets an error or correct data.
                     for url in &acknowledged {
                         match store.page(url) {
-                            Ok(known) => assert!(known.is_some(), "{illness:?} at {at}: {url}"),
+                            Ok(known) => assert!(known.is_some(), "{failure:?} at {at}: {url}"),
                             Err(error) => named(&error),
                         }
                     }
                 }
             }
-            patient.cured.store(true, Ordering::SeqCst);
+            disk.repaired.store(true, Ordering::SeqCst);
             let store = open(folder.path());
             for url in &acknowledged {
-                assert!(store.page(url).unwrap().is_some(), "{illness:?} at {at}: {url}");
+                assert!(store.page(url).unwrap().is_some(), "{failure:?} at {at}: {url}");
             }
             assert_clean(&store);
             let again = store.observe(page("http://again", 3)).unwrap();
@@ -175,14 +175,14 @@ fn an_ill_disk_loses_nothing_that_was_acknowledged() {
 
 #[test]
 fn a_disk_that_fails_while_the_repository_is_made_leaves_none() {
-    for illness in [Illness::Write, Illness::ShortWrite, Illness::Full, Illness::Sync] {
+    for failure in [Failure::Write, Failure::ShortWrite, Failure::Full, Failure::Sync] {
         for at in 0..6 {
             let folder = tempfile::tempdir().unwrap();
-            let patient = Patient::new(illness, at);
-            match Repository::create_on(folder.path(), settings(), patient.clone()) {
+            let disk = FailingDisk::new(failure, at);
+            match Repository::create_on(folder.path(), settings(), disk.clone()) {
                 Ok(store) => drop(store),
                 Err(error) => {
-                    assert!(patient.fell_ill());
+                    assert!(disk.has_failed());
                     assert!(error.to_string().contains("pages.redb"), "{error}");
                     let there = folder.path().join("pages.redb").exists();
                     let made = if there {
@@ -197,7 +197,7 @@ fn a_disk_that_fails_while_the_repository_is_made_leaves_none() {
     }
 }
 
-/// Only accesses to the index file are refused.
+/// Refuses accesses to the index file only.
 #[derive(Debug)]
 struct NoIndex(Access);
 
@@ -209,7 +209,7 @@ impl Disk for NoIndex {
             Access::Write(bytes) if index && same => {
                 Permit::Short(bytes / 3, Error::from(ErrorKind::StorageFull))
             }
-            _ if index && same => Permit::Refuse(Error::other("the disk is ill")),
+            _ if index && same => Permit::Refuse(Error::other("the disk has failed")),
             _ => Permit::Go,
         }
     }
@@ -220,9 +220,9 @@ fn an_index_that_cannot_be_written_or_read_is_rebuilt() {
     for access in [Access::Write(0), Access::Sync, Access::Rename, Access::Read] {
         let folder = tempfile::tempdir().unwrap();
         drop(Repository::create(folder.path(), settings()).unwrap());
-        let ill: Arc<dyn Disk> = Arc::new(NoIndex(access));
+        let faulty: Arc<dyn Disk> = Arc::new(NoIndex(access));
         for round in 0..2 {
-            let store = Repository::open_on(folder.path(), None, ill.clone()).unwrap();
+            let store = Repository::open_on(folder.path(), None, faulty.clone()).unwrap();
             let read = access != Access::Read && round == 0;
             assert_eq!(*store.index_origin() == IndexOrigin::File, read, "{access:?}");
             store.observe(page(&url(round), 3)).unwrap();

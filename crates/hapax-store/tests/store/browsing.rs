@@ -4,7 +4,7 @@ use crate::line::{create, page};
 use hapax::group::live::{GroupId, PageId};
 
 #[test]
-fn pages_are_listed_by_the_beginning_of_their_address_from_where_one_left_off() {
+fn pages_are_listed_by_prefix_from_any_address_on() {
     let folder = tempfile::tempdir().unwrap();
     let store = create(folder.path());
     let urls = ["http://a/1", "http://a/2", "http://a/3", "http://b/1"];
@@ -57,7 +57,7 @@ fn the_largest_groups_are_listed_first() {
 }
 
 #[test]
-fn pages_are_found_by_any_part_of_their_address_a_bounded_number_of_addresses_at_a_time() {
+fn pages_are_found_by_a_part_of_their_address_with_bounded_work() {
     let folder = tempfile::tempdir().unwrap();
     let store = create(folder.path());
     let urls =

@@ -1,4 +1,4 @@
-//! Increments, backups of them, and copies that follow.
+//! Increments, backups and standbys.
 
 use crate::line::{FARTHEST, assert_clean, create, open, page};
 use hapax_store::backups::{self, Place};
@@ -13,7 +13,7 @@ fn url(n: u32) -> String {
     format!("http://a/{n:02}")
 }
 
-/// Everything that a copy in this position lacks, or everything.
+/// The increment for a copy at this position, or everything.
 fn copied(store: &Repository, after: Option<&Position>, texts: Option<&Texts>) -> Vec<u8> {
     let mut bytes = Vec::new();
     store.increment(after, texts).unwrap().write(&mut bytes).unwrap();
@@ -25,7 +25,7 @@ fn received(folder: &Path, bytes: &[u8], role: Role) -> Result<(), StoreError> {
     receive(folder, &mut std::iter::once(whole), role).map(drop)
 }
 
-/// A standby of a repository, with nothing to catch up on.
+/// An up-to-date standby of a repository.
 pub(crate) fn standby(store: &Repository, folder: &Path) -> Repository {
     received(folder, &copied(store, None, None), Role::Standby).unwrap();
     open(folder)
@@ -37,11 +37,11 @@ pub(crate) fn catch_up(store: &Repository, copy: &Repository) -> usize {
     increment.len()
 }
 
-/// The rows of everything, as the other end would get them.
+/// All rows, as a receiver gets them.
 pub(crate) fn rows(store: &Repository) -> Vec<u8> {
     let whole = copied(store, None, None);
     let header = u32::from_le_bytes(whole[8..12].try_into().unwrap()) as usize;
-    // The checksum covers the header, which names the time.
+    // Without the header, which has the time, and the checksum, which covers it.
     whole[12 + header..whole.len() - 16].to_vec()
 }
 
@@ -104,7 +104,7 @@ fn take(store: &Repository, step: &Step) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// A copy of everything is the slow way to the same rows.
+    /// A complete copy is the reference.
     #[test]
     fn a_copy_that_follows_any_operations_has_the_rows_of_a_new_copy(
         before in prop::collection::vec(step(), 0..8),
@@ -126,7 +126,7 @@ proptest! {
         prop_assert_eq!(copy.events(0, 1000).unwrap(), store.events(0, 1000).unwrap());
         prop_assert_eq!(copy.settings(), store.settings());
         assert_clean(&copy);
-        // The index in memory is that of the rows.
+        // The index in memory fits the rows.
         let asked = page("http://b", 3);
         let said = |of: &Repository| of.check(&asked).unwrap();
         prop_assert_eq!(said(&copy), said(&store));
@@ -178,7 +178,7 @@ fn an_increment_that_is_cut_or_changed_leaves_a_copy_as_it_was() {
 }
 
 #[test]
-fn a_whole_copy_that_is_cut_or_changed_is_no_repository() {
+fn a_complete_copy_that_is_truncated_or_changed_is_refused() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let store = create(folder.path());
     store.observe_many((0..20).map(|n| page(&url(n), n % 14)).collect()).unwrap();
@@ -209,7 +209,7 @@ fn a_standby_takes_no_writes_until_it_is_promoted_and_the_old_primary_none_after
     let copy = open(other.path());
     assert_eq!(copy.role(), Role::Standby);
     assert!(copy.as_of().unwrap().is_some());
-    // Acknowledged, and lost: no increment had it.
+    // Acknowledged, and lost, because it was not in any increment.
     store.observe(page(&url(4), 4)).unwrap();
     drop(store);
     let shared = copy.stats().unwrap().last_event;
@@ -228,7 +228,7 @@ fn a_standby_takes_no_writes_until_it_is_promoted_and_the_old_primary_none_after
     let lost = old.stats().unwrap().last_event;
     assert_eq!(lineage.follows(epoch, shared), Ok(()));
     assert_eq!(lineage.follows(epoch, lost), Err(Some(shared)));
-    // Promoted, it takes writes again; that is a history of its own.
+    // Promoted, it takes writes again, with its own history.
     old.promote().unwrap();
     old.observe(page(&url(5), 5)).unwrap();
     drop(old);
@@ -262,7 +262,7 @@ fn a_copy_of_another_repository_is_refused() {
     let whole = copied(&other, None, None);
     let refused = copy.apply_increment(&mut whole.as_slice(), None).unwrap_err();
     assert!(matches!(refused, StoreError::OtherHistory { .. }), "{refused}");
-    // A snapshot that takes writes goes its own way.
+    // A snapshot that takes writes has its own history.
     let snapshot = c.path().join("snapshot");
     store.snapshot(&snapshot).unwrap();
     let snapshot = open(&snapshot);
@@ -303,7 +303,7 @@ fn backups_restore_by_name_with_texts_and_only_whole_ones_count() {
         Err(StoreError::Backup { .. })
     ));
 
-    // What an interrupted backup leaves is no backup.
+    // The rest of an interrupted backup is not a backup.
     let cut = backups::take(&place, "cut", false, &mut |_, out| {
         out.write_all(b"HPXINCR1").and(Err(io::Error::other("the line went dead")))
     });
@@ -335,7 +335,7 @@ fn backups_restore_by_name_with_texts_and_only_whole_ones_count() {
     assert_eq!(backups::restore(&place, None, &latest).unwrap().0.name, "third");
     assert_eq!(open(&latest).page(&url(8)).unwrap(), None);
 
-    // A chain with a hole is refused, and so is a damaged one.
+    // A chain with a missing or damaged part is refused.
     let unknown = backups::restore(&place, Some("fourth"), &folder.path().join("x")).unwrap_err();
     assert!(unknown.to_string().contains("first, second, third"), "{unknown}");
     let file = place.join("second.hapax-backup");
@@ -351,7 +351,7 @@ fn backups_restore_by_name_with_texts_and_only_whole_ones_count() {
     backups::restore(&place, Some("first"), &folder.path().join("x")).unwrap();
 }
 
-/// Texts are written by a thread of their own.
+/// Texts are written by their own thread.
 fn wait_for(done: impl Fn() -> bool) {
     for _ in 0..2000 {
         if done() {
@@ -362,7 +362,7 @@ fn wait_for(done: impl Fn() -> bool) {
     panic!("the texts were never written");
 }
 
-/// A restored repository begins an epoch, which is a row of its own.
+/// Ignores epochs, because a restored repository begins a new one.
 fn assert_same_but_for_epochs(a: &[u8], b: &[u8]) {
     let without = |rows: &[u8]| {
         let at = rows.windows(7).position(|at| at == b"lineage").unwrap();
@@ -380,7 +380,7 @@ fn when_the_log_does_not_reach_back_a_copy_gets_everything() {
     let copy = standby(&store, other.path());
     store.observe(page(&url(2), 2)).unwrap();
     drop(store);
-    // As an older version would: a commit that is not in the log.
+    // As by an older version: a commit that is not in the log.
     forget_log(folder.path());
     let store = open(folder.path());
     let increment = store.increment(Some(&copy.position(None).unwrap()), None).unwrap();

@@ -1,5 +1,5 @@
-//! Damaged files in bulk: what a bad disk, a cut copy or a misplaced write leave is never served, never
-//! copied, and mended as far as rows can be read.
+//! Many damaged files: damage by bad disks, truncated copies and misplaced writes is never served or copied,
+//! and repaired as far as rows are readable.
 
 use crate::line::{assert_clean, create, page};
 use hapax_store::{Repository, StoreError, Unreadable, check_folder, repair_folder};
@@ -26,7 +26,7 @@ fn filled(folder: &Path) {
     store.forget_many((0..20).map(|n| url(40 * n)).collect()).unwrap();
 }
 
-/// What is served, by address; `Err` where that was refused.
+/// The served data by address; `Err` if it was refused.
 fn served(folder: &Path) -> Option<BTreeMap<String, Result<String, ()>>> {
     let store = match Repository::open(folder, None) {
         Ok(store) => store,
@@ -52,7 +52,7 @@ fn served(folder: &Path) -> Option<BTreeMap<String, Result<String, ()>>> {
     Some(all)
 }
 
-/// Numbers that look random, the same each time.
+/// Reproducible pseudo-random numbers.
 fn random(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |below| {
@@ -90,7 +90,7 @@ fn damage(sound: &[u8], seed: u64) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_damaged_is_never_served_nor_copied_and_what_is_readable_is_saved() {
+fn damaged_data_is_never_served_or_copied_and_readable_data_is_saved() {
     let whole = tempfile::tempdir().unwrap();
     filled(whole.path());
     let expected = served(whole.path()).unwrap();
@@ -103,7 +103,7 @@ fn what_is_damaged_is_never_served_nor_copied_and_what_is_readable_is_saved() {
         let folder = tempfile::tempdir().unwrap();
         let put = || {
             for (name, bytes) in &files[1..] {
-                // Every third file comes without what is kept beside it.
+                // Every third file has no saved checksums and index.
                 if let Some(bytes) = bytes.as_ref().filter(|_| seed % 3 != 0) {
                     fs::write(folder.path().join(name), bytes).unwrap();
                 }
@@ -174,20 +174,20 @@ fn is_known(said: &Result<String, ()>) -> bool {
     said.as_ref().is_ok_and(|said| !said.starts_with("None"))
 }
 
-/// Changes a bit of the file below a repository that is open, where a record is.
+/// Flips a bit in a record, in the file of an open repository.
 fn rot(folder: &Path) {
     let file = folder.join("pages.redb");
     let mut bytes = fs::read(&file).unwrap();
     let text = url(17).into_bytes();
     let at = bytes.windows(text.len()).position(|part| part == text).unwrap();
     bytes[at] ^= 4;
-    // In place: another file of the name would be none of the repository's.
+    // In place, because the repository would not see a replaced file.
     let mut open = fs::OpenOptions::new().write(true).open(&file).unwrap();
     std::io::Write::write_all(&mut open, &bytes).unwrap();
 }
 
 #[test]
-fn what_rots_below_an_open_repository_is_found_and_nothing_is_written_from_then_on() {
+fn damage_below_an_open_repository_is_found_and_stops_writes() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let store = Repository::open(folder.path(), None).unwrap();

@@ -1,4 +1,4 @@
-//! Files that are not what they should be.
+//! Invalid files.
 
 use crate::line::{assert_clean, create, open, page, recipe};
 use hapax::fingerprint::Recipe;
@@ -126,7 +126,7 @@ fn an_index_of_an_earlier_commit_is_not_used() {
     assert_clean(&store);
 }
 
-/// The store below panics on some damage, also when it is closed: callers see an error or nothing.
+/// redb panics on some damage, even on closing; callers see an error or nothing.
 #[test]
 fn a_damaged_store_is_opened_asked_and_closed_without_a_panic() {
     let folder = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn a_damaged_store_is_opened_asked_and_closed_without_a_panic() {
     }
 }
 
-/// A flipped bit is noticed by the full check, or was in a part of the file that nothing uses.
+/// A flipped bit is detected by the full check, or is in an unused part of the file.
 #[test]
 fn a_flipped_bit_in_the_store_never_passes_for_data() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Texts made to have another one's public signature are no duplicates of it, true copies are; and
-//! whatever comes in, every verdict is the one that a slow look at all pages gives.
+//! Forged public signatures do not match, true copies do; and every verdict equals that of a slow reference
+//! that compares all pages.
 
 use crate::line::assert_clean;
 use hapax::fingerprint::{Fingerprinter, Key, Sketch};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 /// Victims, each with a forgery.
 const VICTIMS: usize = 6;
 
-/// So many words that come from a seed.
+/// `count` words derived from a seed.
 fn words(count: usize, seed: usize) -> String {
     let word = |i: usize| format!("w{:x}", (i * 7919 + seed * 104_729) % 65_521);
     (0..count).map(word).collect::<Vec<_>>().join(" ")
@@ -33,21 +33,21 @@ fn settings(confirm: Confirm) -> Settings {
     Settings { confirm, ..Settings::new(recipe) }
 }
 
-/// A page with its text, as a front end that has the repository open makes it.
+/// A page with its text, as made by a front end that has the repository open.
 fn read(store: &Repository, url: &str, text: &str, fetched: u64) -> Observation {
     let mut by = Fingerprinter::default().with_key(store.key());
     let signed = by.document(&Document::new(Body::Text(text))).unwrap();
     Observation { fetched: Some(fetched), ..Observation::of_page(url, signed) }
 }
 
-/// The same, as a client that sends signatures makes it.
+/// The same page, as made by a client that sends signatures.
 fn sent(store: &Repository, url: &str, text: &str, fetched: u64) -> Observation {
     Observation { keyed: None, ..read(store, url, text, fetched) }
 }
 
 type Make = fn(&Repository, &str, &str, u64) -> Observation;
 
-/// How many victims lose against their forgeries, and how many true copies are found.
+/// The number of victims lost to their forgeries, and of true copies found.
 fn outcome(confirm: Confirm, make: Make) -> (usize, usize) {
     let folder = tempfile::tempdir().unwrap();
     let store = Repository::create(folder.path(), settings(confirm)).unwrap();
@@ -111,7 +111,7 @@ fn a_page_that_is_seen_again_with_its_text_leaves_its_forgery() {
 }
 
 #[test]
-fn the_key_is_random_kept_and_in_a_snapshot_and_nobody_else_reads_its_file() {
+fn the_key_is_random_is_kept_by_a_snapshot_and_its_file_is_private() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let made = |name: &str| Repository::create(&at(name), settings(Confirm::Keyed)).unwrap();
@@ -134,9 +134,9 @@ fn the_key_is_random_kept_and_in_a_snapshot_and_nobody_else_reads_its_file() {
     }
 }
 
-/// An attacker who sees verdicts starts with a copy and changes word after word, as long as the answer is
-/// that it is one. Gives how many of the words are the victim's in the end.
-fn led_away(text: &str, mut is_copy: impl FnMut(&str) -> bool) -> usize {
+/// An attacker who sees verdicts starts with a copy and changes word after word, as long as the
+/// answer is that it is a copy. Returns the number of the victim's words that remain.
+fn drifted(text: &str, mut is_copy: impl FnMut(&str) -> bool) -> usize {
     let mut page: Vec<String> = text.split(' ').map(str::to_owned).collect();
     let mut changed = vec![false; page.len()];
     for question in 0..1_000 {
@@ -151,7 +151,7 @@ fn led_away(text: &str, mut is_copy: impl FnMut(&str) -> bool) -> usize {
 }
 
 #[test]
-fn a_thousand_questions_do_not_lead_away_from_the_victim() {
+fn an_attacker_with_a_thousand_queries_stays_close_to_the_victim() {
     let folder = tempfile::tempdir().unwrap();
     let store = Repository::create(folder.path(), settings(Confirm::Keyed)).unwrap();
     let text = victim(0);
@@ -160,20 +160,20 @@ fn a_thousand_questions_do_not_lead_away_from_the_victim() {
         let page = read(&store, "https://forger.test/", page, 2_000);
         store.check(&page).unwrap().verdict.kind == Kind::Near
     };
-    let left = led_away(&text, asked);
-    // Who forges public signatures at no cost is stopped by the sketch under the key alone.
+    let left = drifted(&text, asked);
+    // Against forged public signatures, the keyed sketch alone must suffice.
     let kept = keyed_sketch(store.key(), &text).unwrap();
     let confirmed = |page: &str| {
         let estimate = keyed_sketch(store.key(), page).unwrap().estimate(&kept);
         store.settings().policy.min_similarity.confirmed_by(&estimate)
     };
-    let left_by_key = led_away(&text, confirmed);
+    let left_by_key = drifted(&text, confirmed);
     println!("of 257 words {left} are the victim's, {left_by_key} where the key alone decides");
-    // So many that a reader sees the victim's text.
+    // So many words remain that a reader sees the victim's text.
     assert!(left > 200 && left_by_key > 200, "{left}, {left_by_key}");
 }
 
-/// A text of few words, so that pages are alike by chance, and a page's way in.
+/// A text of few words, so that pages match by chance, and how the page is recorded.
 #[derive(Clone, Debug)]
 struct Given {
     domain: u8,
@@ -201,7 +201,7 @@ fn text_of((kind, own): (u8, u8)) -> String {
     format!("{} {}", words(120, kind), words(own, 100 + own))
 }
 
-/// All pages with content, and what is known of them.
+/// All pages with content, and what is known about them.
 #[derive(Clone)]
 struct Known {
     url: String,
@@ -209,7 +209,7 @@ struct Known {
     keyed: Option<Sketch>,
 }
 
-/// The slow version: what two pages are to each other, by the definition.
+/// Reference implementation: the relation of two pages, by the definition.
 fn alike(a: &Known, b: &Known, confirm: Confirm, by: &Settings) -> bool {
     if a.seen.content == b.seen.content {
         return true;
@@ -251,7 +251,7 @@ proptest! {
             let make: Make = if page.with_text { read } else { sent };
             let seen = make(&store, &url, &text, page.fetched);
             let before = known.iter().position(|it| it.url == url).map(|at| known.remove(at));
-            // Of a text that is seen again, what was known of it stays known.
+            // If the text is unchanged, earlier knowledge about it is kept.
             let before = before.filter(|it| it.seen.content == seen.content);
             let keyed = page.with_text.then(|| keyed_sketch(store.key(), &text)).flatten();
             let keyed = keyed.or(before.and_then(|it| it.keyed));
@@ -267,7 +267,7 @@ proptest! {
             prop_assert_eq!(&found, &expected, "{}", url);
             let said = store.observe(seen).unwrap();
             known.push(new);
-            // What may be removed is like the page that stays.
+            // A removable page matches the kept page.
             if said.verdict.removable() {
                 let of = |url: &str| known.iter().find(|it| it.url == url).unwrap();
                 let winner = of(said.winner_url.as_deref().unwrap());

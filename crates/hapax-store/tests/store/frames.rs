@@ -1,4 +1,4 @@
-//! Pages of one host that share a frame: products of a shop stay, copies of a product go.
+//! Pages of one host that share a frame: different products are kept, copies of a product are removed.
 
 use crate::copying::{catch_up, rows, standby};
 use crate::line::assert_clean;
@@ -26,7 +26,7 @@ fn add(store: &Repository, page: &SitePage, fetched: u64) {
     let page = seen(store, page, fetched);
     let asked = store.check(&page).unwrap();
     let decision = store.observe(page).unwrap();
-    // Only the page itself may make a new frame of it.
+    // Only recording the page itself may make a new frame.
     if asked.own.map(|own| own.frame) == decision.own.map(|own| own.frame) {
         assert_eq!(asked.verdict.kind, decision.verdict.kind);
     }
@@ -64,7 +64,7 @@ fn products_stay_from_the_eighth_on_and_all_of_them_after_a_recheck() {
 }
 
 #[test]
-fn copies_of_a_product_go_and_the_answer_says_how_alike_own_texts_are() {
+fn copies_of_a_product_are_removed_and_the_similarity_of_own_texts_is_reported() {
     let site = TemplatedSite::new(9, "shop.test", 400, 60);
     let (_folder, store) = create(Frames::On);
     for number in 0..20 {
@@ -99,10 +99,14 @@ fn the_version_a_page_was_compared_under_is_recorded_and_follows_from_the_order_
         own
     };
     let first = versions();
-    let judged = |page: usize| first[page].unwrap().judged;
-    // The eighth text makes the first version, the 16th, 32nd, 64th and every 64th after that the next.
-    assert_eq!([0, 7, 14, 15, 31, 63, 126, 127, 199].map(judged), [0, 1, 1, 2, 3, 4, 4, 5, 6]);
-    // What is kept was renewed with the frame: the last version was learned with the 192nd.
+    let compared_under = |page: usize| first[page].unwrap().compared_under;
+    // The eighth text makes the first version; the 16th, 32nd, 64th and every 64th after that the
+    // next.
+    assert_eq!(
+        [0, 7, 14, 15, 31, 63, 126, 127, 199].map(compared_under),
+        [0, 1, 1, 2, 3, 4, 4, 5, 6]
+    );
+    // Stored own texts were updated with the frame; the last version was learned at the 192nd text.
     assert_eq!(
         [0, 63, 64, 127, 128, 191, 199].map(|page| first[page].unwrap().version),
         [4, 4, 5, 5, 6, 6, 6]

@@ -1,5 +1,4 @@
-//! A disk that takes no more: the child runs under a limit on the size of files, so that its
-//! writes fail as they would on a full disk.
+//! A full disk: a child process runs under a limit on file sizes, so that its writes fail as on a full disk.
 
 use crate::line::{assert_clean, create, empty, open, page};
 use std::path::Path;
@@ -23,7 +22,7 @@ fn child_of_the_full_disk_test() {
                 println!("\nfailed {error}");
                 let again = store.observe(empty(&long_url(n + 1))).unwrap_err();
                 println!("\nagain {again}");
-                // What is there can be read, and is what was acknowledged.
+                // All acknowledged data can be read.
                 for known in 0..n {
                     assert!(store.page(&long_url(known)).unwrap().is_some(), "{known}");
                 }
@@ -38,7 +37,7 @@ fn child_of_the_full_disk_test() {
 fn a_full_disk_is_an_error_that_names_the_file_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     create(folder.path()).observe(page("http://a", 3)).unwrap();
-    // Blocks of 512 bytes or of 1024, as the shell likes it.
+    // In blocks of 512 or 1024 bytes, depending on the shell.
     let limited = "trap '' XFSZ; ulimit -f 16384; exec \"$0\" \"$@\"";
     let output = Command::new("sh")
         .args(["-c", limited])

@@ -1,7 +1,7 @@
-//! A process that ends at any moment: what it acknowledged is there.
+//! A process killed at any moment keeps what it acknowledged.
 //!
-//! The test runs its own binary again, which observes pages and prints every address once the
-//! repository has answered. It is killed after a random number of answers.
+//! The test runs its own binary again, which observes pages and prints every acknowledged address, and kills it
+//! after a random number of them.
 
 use crate::line::{FARTHEST, assert_clean, create, open, page};
 use hapax_store::Repository;
@@ -12,8 +12,7 @@ use std::process::{Command, Stdio};
 const FOLDER: &str = "HAPAX_STORE_KILLED_FOLDER";
 const ROUND: &str = "HAPAX_STORE_KILLED_ROUND";
 
-/// Cycles; the long variant, of hundreds, is `hapax-bench-store kill`, or this with
-/// `HAPAX_STORE_KILLS`.
+/// Number of cycles; for hundreds of them use `hapax-bench-store kill`, or set `HAPAX_STORE_KILLS`.
 fn cycles() -> u32 {
     std::env::var("HAPAX_STORE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
@@ -69,7 +68,7 @@ fn what_was_acknowledged_survives_the_end_of_the_process_at_any_moment() {
     let folder = tempfile::tempdir().unwrap();
     drop(create(folder.path()));
     let mut acknowledged: Vec<String> = Vec::new();
-    // Any spread will do; the moment itself is the scheduler's choice.
+    // Any distribution will do; the scheduler decides the exact moment.
     let seed = std::env::var("HAPAX_STORE_SEED").ok().and_then(|text| text.parse().ok());
     let mut random: u64 = seed.unwrap_or(0x9e37_79b9_7f4a_7c15);
     println!("HAPAX_STORE_SEED={random}");
@@ -96,7 +95,7 @@ fn what_was_acknowledged_survives_the_end_of_the_process_at_any_moment() {
         // SIGKILL on Unix.
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it said before it ended counts, too; the last line may be cut short.
+        // Lines printed before the end count, too; the last one may be truncated.
         let rest: Vec<String> = lines.map_while(Result::ok).collect();
         let whole = rest.len().saturating_sub(1);
         acknowledged.extend(

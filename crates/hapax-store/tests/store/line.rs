@@ -1,6 +1,6 @@
 //! Pages on a line: content `c` matches `c - 1`, `c` and `c + 1`, and nothing else.
 //!
-//! Fingerprints are 3 bits a step apart, sketches 60 of 1024: one step is 0.88 alike, two 0.77.
+//! Fingerprints are 3 bits apart per step, sketches 60 of 1024: similarity 0.88 at one step, 0.77 at two.
 
 use hapax::fingerprint::{ContentHash, Fingerprint, Recipe, RecipeId, Sketch};
 use hapax_store::{Confirm, Observation, Repository, Settings, StoredComparable};
@@ -39,7 +39,7 @@ pub(crate) fn recipe() -> RecipeId {
 
 pub(crate) fn settings() -> Settings {
     let rules = "score".parse().unwrap();
-    // These pages are no texts.
+    // These pages have no texts.
     Settings { rules, confirm: Confirm::Public, ..Settings::new(recipe()) }
 }
 

@@ -1,23 +1,23 @@
-//! Tests of the repository from outside.
+//! Tests of the repository through its public interface.
 //!
-//! | module | what belongs there |
+//! | module | contents |
 //! |---|---|
 //! | `line` | pages on a line, of which only neighbours match |
-//! | `model` | any operations, against the groups in memory |
+//! | `model` | any operations, compared with groups in memory |
 //! | `operations` | one behaviour at a time |
-//! | `recrawl` | pages that are fetched again: which copy passes, verdicts and events |
-//! | `forged` | texts made to have another one's public signature, and pages without a text |
+//! | `recrawl` | pages that are fetched again: kept copies, verdicts and events |
+//! | `forged` | forged public signatures, and pages without a text |
 //! | `frames` | pages of one host that share a frame |
 //! | `copying` | increments, backups and standbys |
 //! | `browsing` | pages by address, groups by number and size |
-//! | `damaged` | damaged files in bulk: found, refused, mended |
-//! | `faults` | files that are not what they should be |
-//! | `markets` | what settings do to answers: markets, scopes, repaired groups |
-//! | `repairing` | tables that contradict each other, and their repair |
+//! | `damaged` | many damaged files: detected, refused, repaired |
+//! | `faults` | invalid files |
+//! | `markets` | effects of settings: markets, scopes, repaired groups |
+//! | `repairing` | contradicting tables, and their repair |
 //! | `bad_disk` | any access refused or cut short |
-//! | `full_disk` | a file that cannot grow, in a process of its own |
+//! | `full_disk` | a file that cannot grow, in its own process |
 //! | `old_format` | repositories of former versions |
-//! | `killed` | a process that ends at any moment |
+//! | `killed` | a process killed at any moment |
 //! | `together` | several threads that write and read |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -1,4 +1,4 @@
-//! Markets, scopes, repaired groups: what the settings of a repository do to its answers.
+//! Markets, scopes, repaired groups: the effects of a repository's settings.
 
 use crate::line::{assert_clean, create, open, page, settings};
 use hapax::group::Scope;
@@ -9,7 +9,7 @@ fn fates(reader: &Reader, market: Option<&str>) -> Vec<(String, Fate)> {
     let market = market.map(|name| reader.market(name).unwrap());
     let mut all = Vec::new();
     let mut after: Option<String> = None;
-    // In pieces, so that they fit together.
+    // In several requests, which must fit together.
     loop {
         let piece = reader.pages(after.as_deref(), 2, market.as_ref()).unwrap();
         let Some((last, _)) = piece.last() else { break };
@@ -63,7 +63,7 @@ fn every_market_has_its_own_list_of_kept_and_removed_pages() {
     assert_eq!(group.winner_url, "http://b.co.uk/");
     let listed = reader.groups(None, 10, 2, Some(&uk)).unwrap();
     assert!(listed.iter().all(|group| group.winner_url.contains("b.co.uk")));
-    // A reader stays at its commit, and the repository keeps its own winners.
+    // A reader keeps its commit, and the repository its own winners.
     store.forget("http://b.co.uk/").unwrap();
     assert_eq!(kept(&reader, Some("uk")).len(), 2);
     let later = store.reader();
@@ -73,7 +73,7 @@ fn every_market_has_its_own_list_of_kept_and_removed_pages() {
 }
 
 #[test]
-fn a_market_that_is_not_there_or_badly_named_is_refused_by_name() {
+fn a_missing_or_badly_named_market_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let store = create(folder.path());
     store.set_market("uk", Some("https".parse().unwrap())).unwrap();
@@ -87,7 +87,7 @@ fn a_market_that_is_not_there_or_badly_named_is_refused_by_name() {
 }
 
 #[test]
-fn related_pages_stay_in_every_market() {
+fn related_pages_are_kept_in_every_market() {
     let folder = tempfile::tempdir().unwrap();
     let options = LiveOptions { repair_share: 1.0, ..LiveOptions::default() };
     let made = Settings { groups: options, ..settings() };
@@ -111,7 +111,7 @@ fn in_scope(scope: Scope, pages: &[Observation]) -> Vec<usize> {
     store.observe_many(pages.to_vec()).unwrap();
     let sizes = |seen: &Observation| store.group(&seen.url).unwrap().unwrap().pages.len();
     let sizes = pages.iter().map(sizes).collect();
-    // Asked without being recorded, and after reopening, it is the same.
+    // The same when checked without recording, and after reopening.
     let unrelated =
         Observation { language: "fr".into(), field: "art".into(), ..page("http://x", 3) };
     let asked = store.check(&unrelated).unwrap().verdict.kind;
@@ -123,7 +123,7 @@ fn in_scope(scope: Scope, pages: &[Observation]) -> Vec<usize> {
 }
 
 #[test]
-fn comparison_can_be_kept_to_a_host_a_domain_a_language_or_a_field() {
+fn comparison_can_be_limited_to_a_host_a_domain_a_language_or_a_field() {
     let of = |url: &str, language: &str, field: &str| Observation {
         language: language.into(),
         field: field.into(),
@@ -147,14 +147,14 @@ fn a_group_states_its_diameter_and_failing_share_and_is_repaired_beyond_the_boun
     let folder = tempfile::tempdir().unwrap();
     let groups = LiveOptions { repair_share: 0.5, ..LiveOptions::default() };
     let store = Repository::create(folder.path(), Settings { groups, ..settings() }).unwrap();
-    // The winner is at one end; 6 matches it, 7 does not: half of the others.
+    // The winner is at one end; 6 matches it, 7 does not: half of the others fail.
     store.observe(page("http://a", 5)).unwrap();
     store.observe(page("http://b", 6)).unwrap();
     store.observe(page("http://c", 7)).unwrap();
     let group = store.group("http://a").unwrap().unwrap();
     assert_eq!(group.pages.len(), 3);
     assert_eq!((group.record.failing_share(), group.record.diameter()), (0.5, 12));
-    // One more of those makes it two thirds.
+    // One more failing page makes it two thirds.
     store.observe(page("http://d", 7)).unwrap();
     let group = store.group("http://a").unwrap().unwrap();
     assert_eq!((group.pages.len(), group.record.failing_share()), (2, 0.0));

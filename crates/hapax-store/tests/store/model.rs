@@ -1,4 +1,4 @@
-//! Any sequence of operations, against live groups in memory over the same pages.
+//! Any sequence of operations, compared with live groups in memory over the same pages.
 
 use crate::line::{FARTHEST, assert_clean, contents, create, empty, open, page, settings};
 use hapax::group::PageFacts;
@@ -13,7 +13,7 @@ use std::convert::Infallible;
 const PAGES: u32 = 12;
 
 fn url(page: PageId) -> String {
-    // Byte order is the order of numbers.
+    // Byte order of addresses equals order of numbers.
     format!("http://a/{:02}", page.0)
 }
 
@@ -108,7 +108,7 @@ impl Both {
         self.groups.place(page).unwrap().is_some()
     }
 
-    /// A page that is not even awaited any more has lost its score.
+    /// A page that is not even awaited has lost its score.
     fn prune_scores(&mut self) {
         let gone: Vec<PageId> =
             self.line.scores.keys().copied().filter(|&page| !self.known(page)).collect();
@@ -190,7 +190,7 @@ fn same(decided: &Decision, expected: &Verdict) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
-    fn the_repository_answers_as_groups_in_memory_do(steps in steps()) {
+    fn the_repository_decides_as_groups_in_memory_do(steps in steps()) {
         let folder = tempfile::tempdir().unwrap();
         let settings = settings();
         let groups = LiveGroups::new(MemoryState::default(), settings.rules, settings.groups);

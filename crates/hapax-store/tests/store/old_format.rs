@@ -1,8 +1,8 @@
-//! Repositories of former versions, kept in `tests/fixtures`: they open, and say what they said.
+//! Repositories of former versions, in `tests/fixtures`, open with unchanged contents.
 //!
-//! `format-1` was written by the first version with this format. A new format gets a fixture of its
-//! own: `HAPAX_STORE_FIXTURE=format-N cargo test --release -p hapax-store fixtures -- --ignored`. Fixtures are
-//! never written again.
+//! `format-1` was written by the first version with this format. A new format gets its own fixture:
+//! `HAPAX_STORE_FIXTURE=format-N cargo test --release -p hapax-store fixtures -- --ignored`. Fixtures are never
+//! rewritten.
 
 use crate::line::{assert_clean, contents, create, empty, page};
 use hapax::group::live::Kind;
@@ -16,7 +16,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// Everything a repository can hold.
+/// All kinds of data that a repository can hold.
 fn fill(store: &Repository) {
     for n in 0..6 {
         let fetched = Some(1_700_000_000 + u64::from(n));
@@ -38,7 +38,7 @@ fn fill(store: &Repository) {
     store.set_market("other", Some("prefer-host:near, shortest-url".parse().unwrap())).unwrap();
 }
 
-/// What a kind was called when the fixtures were made.
+/// The name of a kind when the fixtures were made.
 fn kind_then(kind: Kind) -> String {
     match kind {
         Kind::Unique => "New".into(),
@@ -102,7 +102,7 @@ fn maker_of_fixtures() {
 }
 
 #[test]
-fn every_former_format_opens_and_says_what_it_said() {
+fn every_former_format_opens_with_unchanged_contents() {
     for name in FORMATS {
         let folder = tempfile::tempdir().unwrap();
         let packed = std::fs::read(fixture(&format!("{name}.redb.zst"))).unwrap();
@@ -110,7 +110,7 @@ fn every_former_format_opens_and_says_what_it_said() {
         std::fs::write(folder.path().join("pages.redb"), bytes).unwrap();
         let expected = std::fs::read_to_string(fixture(&format!("{name}.txt"))).unwrap();
         assert!(check_folder(folder.path()).unwrap().is_clean(), "{name}");
-        // Whatever recipe it was made with: recipes and formats change apart from each other.
+        // With any recipe, because recipes and formats change independently.
         let store = Repository::open(folder.path(), None).unwrap();
         assert_eq!(store.settings().frames, hapax_store::Frames::Off);
         assert_eq!(described(&store), expected, "{name}");

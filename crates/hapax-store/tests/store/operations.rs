@@ -162,9 +162,9 @@ fn observers_at_the_same_time_agree_on_one_winner_and_share_commits() {
     assert_clean(&store);
 }
 
-/// Views keep their tables open: whoever asks after an answer must see what was answered.
+/// Views keep their tables open; a query after an acknowledgement must see its effect.
 #[test]
-fn every_question_after_an_answer_sees_it() {
+fn every_query_after_an_acknowledgement_sees_its_effect() {
     let folder = tempfile::tempdir().unwrap();
     let store = create(folder.path());
     thread::scope(|scope| {
@@ -173,7 +173,7 @@ fn every_question_after_an_answer_sees_it() {
             scope.spawn(move || {
                 for n in 0..25 {
                     let url = format!("http://w{writer}/{n}");
-                    // Contents so far apart match nobody else's.
+                    // Contents so far apart match no other.
                     let decision = store.observe(page(&url, 4 * writer)).unwrap();
                     let known = store.page(&url).unwrap().unwrap();
                     assert_eq!(Some(known.id), decision.page);

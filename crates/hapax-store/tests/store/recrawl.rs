@@ -1,4 +1,4 @@
-//! Crawling again: of every content one copy passes, in every run, and it is the same one.
+//! Crawling again: every run keeps one copy of each content, the same one.
 
 use crate::line::{assert_clean, open, page, recipe};
 use hapax::group::live::{Change, Kind};
@@ -22,7 +22,7 @@ fn fetched(url: &str, content: u32, at: u64) -> Observation {
     Observation { fetched: Some(at), ..page(url, content) }
 }
 
-/// Would a crawler go on with the page?
+/// Whether a crawler would keep the page.
 fn passes(decision: &Decision) -> bool {
     !(matches!(decision.verdict.kind, Kind::Exact | Kind::Near) && decision.winner_url.is_some())
 }
@@ -50,7 +50,7 @@ fn fetching_a_page_again_does_not_make_it_a_duplicate_of_its_copy() {
 }
 
 #[test]
-fn a_page_that_was_let_through_stays_unless_a_rule_of_the_user_says_otherwise() {
+fn a_page_that_was_kept_stays_kept_unless_a_rule_of_the_user_decides_otherwise() {
     let folder = tempfile::tempdir().unwrap();
     let store = create(folder.path(), None);
     store.observe(page("http://long.example/a/b/c?d", 5)).unwrap();
@@ -72,7 +72,7 @@ fn a_page_with_quite_another_content_is_the_newest_of_its_copies() {
     assert_eq!(moved.seen, Some(Seen::Changed));
     assert_eq!(moved.winner_url.as_deref(), Some("http://b/"), "b was there first");
     assert_eq!(store.page("http://a/").unwrap().unwrap().first_seen, Some(102));
-    // A small change is not another content.
+    // A small change does not count as another content.
     let edited = store.observe(fetched("http://b/", 10, 103)).unwrap();
     assert!(passes(&edited) && edited.seen == Some(Seen::Changed));
     let known = store.page("http://b/").unwrap().unwrap();
@@ -101,7 +101,7 @@ fn every_change_of_a_known_page_is_an_event_with_its_time() {
 }
 
 #[test]
-fn a_check_says_what_an_observation_would_and_names_the_nearest_page() {
+fn a_check_predicts_an_observation_and_names_the_nearest_page() {
     let folder = tempfile::tempdir().unwrap();
     let store = create(folder.path(), None);
     let new = store.check(&page("http://a/", 5)).unwrap();
@@ -112,7 +112,7 @@ fn a_check_says_what_an_observation_would_and_names_the_nearest_page() {
     assert_eq!((known.verdict.kind, known.seen), (Kind::Unique, Some(Seen::Unchanged)));
     let changed = store.check(&page("http://a/", 9)).unwrap();
     assert_eq!((changed.verdict.kind, changed.seen), (Kind::Unique, Some(Seen::Changed)));
-    // Three steps are beyond the bounds of distance and likeness.
+    // Three steps exceed the bounds of distance and similarity.
     let far = page("http://far/", 8);
     assert_eq!(store.check(&far).unwrap().verdict.kind, Kind::Unique);
     let nearest = store.nearest(&far).unwrap().unwrap();
@@ -133,7 +133,7 @@ fn a_check_says_what_an_observation_would_and_names_the_nearest_page() {
     }
 }
 
-/// Three contents that nearly match nothing of each other; of each, copies and near copies.
+/// Three unrelated contents, each with copies and near copies.
 const SITE: [(&str, usize, u32); 8] = [
     ("http://long.example/first/copy?session=1", 0, 0),
     ("https://a/", 0, 0),
@@ -145,8 +145,8 @@ const SITE: [(&str, usize, u32); 8] = [
     ("https://c/", 2, 12),
 ];
 
-/// Runs of a crawl: each a permutation of the site, the clock of whoever records, and whether the
-/// pages carry a date that changes a little with every fetch.
+/// Runs of a crawl: each a permutation of the site and a clock time, and whether the pages have a
+/// date that changes slightly with every fetch.
 fn runs() -> impl Strategy<Value = (Vec<(Vec<usize>, u64)>, bool)> {
     let order = Just((0..SITE.len()).collect::<Vec<usize>>()).prop_shuffle();
     (prop::collection::vec((order, 0..50u64), 1..6), any::<bool>())
@@ -155,7 +155,7 @@ fn runs() -> impl Strategy<Value = (Vec<(Vec<usize>, u64)>, bool)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn one_copy_of_every_content_passes_in_every_run_and_it_is_the_same(
+    fn every_run_keeps_one_copy_of_each_content_the_same_one(
         (runs, dated) in runs(),
         together in any::<bool>(),
     ) {
@@ -197,7 +197,7 @@ proptest! {
     }
 }
 
-/// Two groups whose members come to have the same text while both still match their winners.
+/// Two groups whose members get the same text while both still match their winners.
 fn twins(folder: &Path) -> Repository {
     let store = crate::line::create(folder);
     for (url, content) in [("a/1", 5), ("a/2", 5), ("b/1", 7), ("b/2", 7), ("a/2", 6), ("b/2", 6)] {
@@ -207,7 +207,7 @@ fn twins(folder: &Path) -> Repository {
 }
 
 #[test]
-fn members_that_came_to_have_one_text_find_each_other_when_their_winners_go() {
+fn members_that_got_the_same_text_are_grouped_when_their_winners_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let store = twins(folder.path());
     assert_eq!(store.stats().unwrap().groups, 2);
@@ -218,7 +218,7 @@ fn members_that_came_to_have_one_text_find_each_other_when_their_winners_go() {
 }
 
 #[test]
-fn a_winner_that_takes_the_text_of_another_one_finds_it() {
+fn a_winner_that_gets_the_text_of_another_one_joins_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = twins(folder.path());
     for (url, content) in [("http://a/1", 6), ("http://b/1", 6)] {
@@ -228,9 +228,9 @@ fn a_winner_that_takes_the_text_of_another_one_finds_it() {
     assert_clean(&store);
 }
 
-/// `fixtures/twins` was written by a version in which they did not find each other.
+/// `fixtures/twins` was written by a version that did not group them.
 #[test]
-fn pages_of_one_text_that_are_both_kept_are_seen_by_the_check_and_mended() {
+fn kept_pages_with_the_same_text_are_found_by_the_check_and_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/twins.redb.zst");
     let bytes = zstd::decode_all(std::fs::File::open(fixture).unwrap()).unwrap();

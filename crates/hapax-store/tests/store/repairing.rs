@@ -1,5 +1,5 @@
-//! Every single thing that can be broken in the tables: noticed by the check, mended by the
-//! repair if it follows from something else, refused if not.
+//! Every single kind of broken data in the tables is detected by the check, and repaired if it follows from
+//! other data, or else refused.
 
 use crate::line::{assert_clean, create, empty, open, page};
 use hapax_store::{Repair, Repository, StoreError, Unreadable, check_folder, repair_folder};
@@ -16,7 +16,8 @@ const SOURCES: TableDefinition<'_, u64, ()> = TableDefinition::new("sources");
 const EVENTS: TableDefinition<'_, u64, &[u8; 21]> = TableDefinition::new("timed events");
 const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 
-/// Three copies, two neighbours, an empty page, a redirect to a page and one to nowhere, a cycle.
+/// Three copies, two neighbours, an empty page, a redirect to a page and one to an unknown page, a
+/// cycle.
 fn filled(folder: &Path) {
     let store = create(folder);
     for (n, content) in [5, 5, 5, 9, 10].into_iter().enumerate() {
@@ -65,7 +66,7 @@ fn broken(breaking: impl FnOnce(&WriteTransaction, &dyn Fn(&str) -> u32)) -> tem
     folder
 }
 
-/// Breaks, checks, repairs, and compares with a repository that was never broken.
+/// Breaks, checks, repairs, and compares with an intact repository.
 fn mends(what: &str, breaking: impl FnOnce(&WriteTransaction, &dyn Fn(&str) -> u32)) -> Repair {
     let whole = tempfile::tempdir().unwrap();
     filled(whole.path());
@@ -254,7 +255,7 @@ fn records_that_nothing_leads_to_are_removed() {
 }
 
 #[test]
-fn what_comes_from_nowhere_is_refused_and_reported_and_goes_only_on_request() {
+fn data_that_cannot_be_derived_is_reported_and_dropped_only_on_request() {
     let breakings: [fn(&WriteTransaction, u32); 2] = [
         |tables, page| {
             let mut pages = tables.open_table(PAGES).unwrap();
@@ -267,7 +268,7 @@ fn what_comes_from_nowhere_is_refused_and_reported_and_goes_only_on_request() {
     for breaking in breakings {
         let folder = broken(|tables, of| {
             breaking(tables, of("1"));
-            // Could be mended, but not if anything is refused.
+            // Repairable, but nothing is repaired if anything is refused.
             tables.open_table(URLS).unwrap().remove("http://a/3").unwrap();
         });
         let found = check_folder(folder.path());
@@ -294,16 +295,15 @@ fn what_comes_from_nowhere_is_refused_and_reported_and_goes_only_on_request() {
     }
 }
 
-/// The store's own tables say which pages of the file are free: wrong ones ended the process when the
-/// file was closed.
+/// redb's own tables list the free pages of the file; wrong ones aborted the process on closing.
 #[test]
-fn damaged_bookkeeping_is_refused_before_it_is_believed_and_mended() {
+fn damaged_bookkeeping_is_refused_before_use_and_repaired() {
     let whole = tempfile::tempdir().unwrap();
     filled(whole.path());
     let expected = everything(&open(whole.path()));
     let sound = std::fs::read(whole.path().join("pages.redb")).unwrap();
     let (mut refused, mut mended) = (0, 0);
-    // A bit in every part of the file that is not empty.
+    // A bit in every used part of the file.
     let used = (512..sound.len()).step_by(97).filter(|&at| sound[at] != 0);
     for at in used {
         let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Several threads write while others read: answers are true at once, events come in order.
+//! Several threads write while others read: effects are visible immediately, events are in order.
 //!
-//! How threads take turns in the queue is tried exhaustively elsewhere (`fuzz/interleave`); here are
-//! the real store, index and merger, under whatever order the system gives.
+//! `fuzz/interleave` tries all schedules of the queue; this tests the real store, index and merger under
+//! whatever schedule the system gives.
 
 use crate::line::{FARTHEST, assert_clean, create, open, page};
 use hapax_store::Repository;
@@ -22,7 +22,7 @@ fn write(store: &Repository, writer: u32) {
             store.observe_many(batch.collect()).unwrap();
         }
         let decided = store.observe(page(&url(writer, n), content)).unwrap();
-        // Whoever was answered finds what was answered.
+        // After an acknowledgement, its effect is visible.
         let known = store.page(&url(writer, n)).unwrap().expect("an acknowledged page");
         assert_eq!(Some(known.id), decided.page);
         match n % 9 {
@@ -36,7 +36,8 @@ fn write(store: &Repository, writer: u32) {
     }
 }
 
-/// Events by number, none twice, none left out, until all is written; the last one.
+/// Reads events by number, without gaps or repeats, until all writing has ended; returns the last
+/// one.
 fn follow(store: &Repository, writing: &AtomicU32) -> u64 {
     let mut last = 0;
     loop {
@@ -53,7 +54,7 @@ fn follow(store: &Repository, writing: &AtomicU32) -> u64 {
     }
 }
 
-/// A reader keeps its moment; the next one's is not earlier.
+/// A reader keeps its commit; the next reader's is not earlier.
 fn look(store: &Repository, over: &AtomicBool) {
     let mut commit = 0;
     while !over.load(Ordering::SeqCst) {

@@ -1,28 +1,27 @@
-//! The letters, characters and words that pseudo-words are spelled with. Data only.
+//! The letters, characters and words that pseudo-words consist of. Data only.
 //!
-//! Han: the characters of GB 2312 level 1 that occur in a Chinese software manual, commonest
-//! first. Kanji: those of JIS X 0208 level 1, in the same way. Thai: common short words, so
-//! that dictionary segmentation finds words it knows. Kana and the letters of the Latin and
-//! Cyrillic syllables were chosen by hand.
+//! Han: the characters of GB 2312 level 1 that occur in a Chinese software manual, most frequent first. Kanji: those
+//! of JIS X 0208 level 1, in the same way. Thai: common short words, so that dictionary segmentation finds words it
+//! knows. Kana and the letters of the Latin and Cyrillic syllables were chosen by hand.
 
 /// First letters of a Latin syllable.
 pub(super) const LATIN_ONSETS: &str = "b c d f g h j k l m n p r s t v z";
 pub(super) const LATIN_VOWELS: &str = "a e i o u";
-/// Its last letters; `-` is none.
+/// Last letters; `-` means none.
 pub(super) const LATIN_CODAS: &str = "- n r s";
 
 /// Vowels of a Latin syllable with accents. Onsets stay ASCII.
 pub(super) const ACCENTED_VOWELS: &str = "a e i o u é ö ü à å ø";
-/// Its last letters; `-` is none.
+/// Last letters; `-` means none.
 pub(super) const ACCENTED_CODAS: &str = "- n r t";
 
 /// First letters of a Cyrillic syllable.
 pub(super) const CYRILLIC_ONSETS: &str = "б в г д ж з к л м н п р с т ф х ц ч ш";
 pub(super) const CYRILLIC_VOWELS: &str = "а е и о у ы я ю";
-/// Its last letters; `-` is none.
+/// Last letters; `-` means none.
 pub(super) const CYRILLIC_CODAS: &str = "- н р й";
 
-/// 1,458 common Han characters, commonest first.
+/// 1,458 common Han characters, most frequent first.
 pub(super) const HAN: &str = concat!(
     "的选中数文用在字格表式对择可以入一个示单定图将要标或件目框为点档符引据置模有如列录段动于击打项",
     "索使果页值显时行您助此本开和到元帮插块输象命是下设后指工位编令语键前作上当例条函不分关向号所相",
@@ -58,7 +57,7 @@ pub(super) const HAN: &str = concat!(
     "冗",
 );
 
-/// 963 common kanji, commonest first.
+/// 963 common kanji, most frequent first.
 pub(super) const KANJI: &str = concat!(
     "定数選択目表入示用次索引合式行値変関使場文挿力設書指項方列字更内動線作付置名見成開算印連返号前",
     "形囲上在現範日集新計語位画除最編下記換存保要分間番適自能出対中参段加移点削時刷図照一単落効的右",
@@ -93,11 +92,11 @@ pub(super) const HIRAGANA_WORDS: &str = concat!(
     "もう ",
 );
 
-/// Endings that follow a kanji.
+/// Endings after a kanji.
 pub(super) const OKURIGANA: &str =
     concat!("る い う く す つ ぬ む ぶ ぐ った して ", "せる れる ます ない たい さ み げ ",);
 
-/// Katakana that loan words are spelled with.
+/// Katakana of loan words.
 pub(super) const KATAKANA: &str = concat!(
     "ア イ ウ エ オ カ キ ク ケ コ サ シ ス セ ソ タ チ ツ テ ト ",
     "ナ ニ ネ ノ ハ ヒ フ ヘ ホ マ ミ ム メ モ ヤ ユ ヨ ラ リ ル ",

@@ -1,8 +1,8 @@
-//! Six made-up languages: how a word rank is spelled and how a sentence is punctuated.
+//! Six artificial languages: the spelling of a word rank and the punctuation of a sentence.
 //!
 //! A word is a rank in one shared vocabulary and a language only spells it, so lengths, topics and edits follow the
-//! same laws in all. Guarantees that in languages with spaces different ranks are spelled differently, and that
-//! commoner words are shorter. Spelling needs no HTML escaping; punctuation may. Has no meaning or grammar: a
+//! same distributions in all. Guarantees that in languages with spaces different ranks have different spellings, and
+//! that more frequent words are shorter. Words need no HTML escaping; punctuation may. Has no meaning or grammar: a
 //! dictionary finds Thai words, but few Han or Japanese compounds, and a stemmer finds no stems.
 //!
 //! | language | script | spaces | a word is | share of families |
@@ -35,12 +35,12 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them, in the order of [`LanguageMix`].
+    /// In the order of [`LanguageMix`].
     pub const ALL: [Self; 6] =
         [Self::Latin, Self::Accented, Self::Cyrillic, Self::Han, Self::Japanese, Self::Thai];
 
-    /// The value of the page's `lang` attribute. The language part is one of ISO 639-2's codes
-    /// for private use, because these are no real languages; the script part is real.
+    /// The page's `lang` attribute. The language is an ISO 639-2 code for private use, because
+    /// these are no real languages; the script is real.
     pub const fn tag(self) -> &'static str {
         match self {
             Self::Latin => "qaa-Latn",
@@ -52,7 +52,7 @@ impl Language {
         }
     }
 
-    /// Are words written apart?
+    /// Whether words are separated by spaces.
     pub const fn has_spaces(self) -> bool {
         match self {
             Self::Latin | Self::Accented | Self::Cyrillic => true,
@@ -60,8 +60,8 @@ impl Language {
         }
     }
 
-    /// How many tokens a word has on average, where a token is a run of letters or a single Han
-    /// or kana character. `None` for Thai, whose runs of letters follow no words.
+    /// Average number of tokens per word, where a token is a run of letters or a single Han or kana
+    /// character. `None` for Thai, where runs of letters do not correspond to words.
     pub(crate) const fn tokens_per_word(self) -> Option<f64> {
         match self {
             Self::Latin | Self::Accented | Self::Cyrillic => Some(1.0),
@@ -71,7 +71,7 @@ impl Language {
         }
     }
 
-    /// What stands after a sentence.
+    /// The end of a sentence.
     pub(crate) const fn full_stop(self) -> &'static str {
         match self {
             Self::Latin | Self::Accented | Self::Cyrillic => ".",
@@ -80,8 +80,8 @@ impl Language {
         }
     }
 
-    /// What stands inside a sentence, chosen by the word before it. Now and then it is a
-    /// character that HTML must escape.
+    /// Punctuation inside a sentence, chosen by the word before it. Sometimes a character that HTML
+    /// must escape.
     pub(crate) const fn pause(self, rank: u32) -> &'static str {
         match self {
             Self::Latin | Self::Accented | Self::Cyrillic => match rank % 32 {
@@ -97,33 +97,27 @@ impl Language {
     }
 }
 
-// Measured on running text; a test in `spelling` holds them.
+// Measured on running text; a test in `spelling` checks them.
 pub(crate) const HAN_TOKENS_PER_WORD: f64 = 1.52;
 pub(crate) const JAPANESE_TOKENS_PER_WORD: f64 = 2.24;
 
-/// How often families are written in each language: weights, of any sum above zero.
+/// Relative frequencies of languages among families; the sum must be above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LanguageMix {
-    /// Weight of [`Language::Latin`].
     pub latin: u32,
-    /// Weight of [`Language::Accented`].
     pub accented: u32,
-    /// Weight of [`Language::Cyrillic`].
     pub cyrillic: u32,
-    /// Weight of [`Language::Han`].
     pub han: u32,
-    /// Weight of [`Language::Japanese`].
     pub japanese: u32,
-    /// Weight of [`Language::Thai`].
     pub thai: u32,
 }
 
 impl LanguageMix {
-    /// No language at all, to be filled: `LanguageMix { han: 1, ..LanguageMix::NONE }`.
+    /// All weights zero, for struct updates: `LanguageMix { han: 1, ..LanguageMix::NONE }`.
     pub const NONE: Self =
         Self { latin: 0, accented: 0, cyrillic: 0, han: 0, japanese: 0, thai: 0 };
 
-    /// Everything in one language.
+    /// All families in one language.
     pub const fn only(language: Language) -> Self {
         let mut mix = Self::NONE;
         match language {

@@ -1,16 +1,16 @@
 //! Spells a word rank in letters.
 //!
-//! A rank is a number whose digits are syllables, characters or short words. The commonest ranks have one digit,
-//! the next two, the rest three, scrambled within a length. A Latin or Cyrillic syllable is consonant, vowel and
-//! perhaps a final consonant, so a word can be cut in one way only and ranks never collide. The first ranks of each
-//! language are cached.
+//! A rank is a number whose digits are syllables, characters or short words. The most frequent ranks have one digit,
+//! the next two, the rest three, scrambled within a length. A Latin or Cyrillic syllable is a consonant, a vowel and
+//! sometimes a final consonant, so a word has only one decomposition and ranks never collide. Caches the first ranks
+//! of each language.
 
 use super::{Language, inventory};
 
-/// Ranks that are kept spelled.
+/// Number of cached ranks.
 const KEPT: u32 = 8192;
 
-/// A large prime: multiplying by it scrambles the numbers below any smaller bound.
+/// A large prime. Multiplication by it is a bijection modulo any smaller bound.
 const SCRAMBLE: u64 = 2_147_483_647;
 
 /// Spells the words of one language.
@@ -23,9 +23,9 @@ pub(crate) struct Speller {
 
 #[derive(Clone, Debug)]
 enum Digits {
-    /// The first `single` ranks are one digit, the next two, the rest three.
+    /// The first `single` ranks have one digit, the next two, the rest three.
     Plain { units: Vec<String>, single: u64 },
-    /// A mixture of four ways to write a word.
+    /// A mixture of four word forms.
     Japanese { words: Vec<String>, endings: Vec<String>, katakana: Vec<String>, kanji: Vec<char> },
 }
 
@@ -90,7 +90,7 @@ impl Speller {
         }
     }
 
-    /// Appends the word with a capital first letter, where the script has capitals.
+    /// Appends the word with a capital first letter, if the script has capitals.
     pub(crate) fn spell_capital(&self, rank: u32, out: &mut String) {
         let start = out.len();
         self.spell(rank, out);
@@ -135,7 +135,7 @@ impl Speller {
                     1 => {
                         let tail = endings.len() as u64;
                         let number = scrambled(rest, many * many * tail);
-                        // Commoner ones are a single kanji and its ending.
+                        // More frequent words are a single kanji with its ending.
                         if rest >= many * tail {
                             out.push(kanji[(number / tail / many) as usize]);
                         }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn different_ranks_are_spelled_differently_where_words_stand_apart() {
+    fn different_ranks_have_different_spellings_in_languages_with_spaces() {
         for language in Language::ALL.into_iter().filter(|l| l.has_spaces()) {
             let speller = Speller::new(language);
             let ranks = (0..200_000).chain((200_000..VOCABULARY).step_by(17));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn words_hold_only_letters_of_their_script_and_common_ones_are_shorter() {
+    fn words_contain_only_letters_of_their_script_and_common_ones_are_shorter() {
         for language in Language::ALL {
             let speller = Speller::new(language);
             for rank in (0..VOCABULARY).step_by(101) {

@@ -1,10 +1,10 @@
-//! Truth, edits and the similarity they lead to.
+//! Truth, edits and the resulting similarity.
 
 use hapax_synth::{EditKind, EditMix, Language, LanguageMix, Length, Web, WebOptions};
 
 use crate::jaccard::{jaccard, shingles, visible_text};
 
-/// A web in which most pages are copies, long enough that one edit does not decide.
+/// A web of mostly copies, whose pages are long enough that a single edit has little effect.
 fn copies_of(kind: EditKind, language: Language) -> Web {
     let mut edits = EditMix::NONE;
     let field = match kind {
@@ -52,7 +52,7 @@ fn pages_of_a_family_are_its_members_and_families_do_not_overlap() {
 }
 
 #[test]
-fn each_kind_of_edit_leads_to_the_similarity_it_promises() {
+fn each_kind_of_edit_gives_the_expected_similarity() {
     for language in [Language::Latin, Language::Cyrillic, Language::Han, Language::Japanese] {
         for kind in EditKind::COPIES {
             let web = copies_of(kind, language);
@@ -71,7 +71,7 @@ fn each_kind_of_edit_leads_to_the_similarity_it_promises() {
             }
             assert!(count > 100.0);
             let mean: f64 = error / count;
-            // Word edits scatter, and insertions break one shingle less than the formula says.
+            // Word edits vary, and insertions break one shingle less than the formula assumes.
             let (mean_bound, worst_bound) = match kind {
                 EditKind::LightEdit => (0.01, 0.15),
                 EditKind::HeavyEdit => (0.05, 0.25),
@@ -86,7 +86,7 @@ fn each_kind_of_edit_leads_to_the_similarity_it_promises() {
 }
 
 #[test]
-fn kinds_without_edit_leave_the_text_and_only_exact_copies_leave_the_page() {
+fn kinds_without_edit_keep_the_text_and_only_exact_copies_keep_the_page() {
     for kind in [EditKind::Exact, EditKind::Refreshed, EditKind::OtherTemplate] {
         let web = copies_of(kind, Language::Latin);
         let mut hosts_kept = 0;
@@ -137,9 +137,9 @@ fn the_share_of_copies_can_be_chosen() {
     }
 }
 
-/// The calibrated generator had 28 % of its documents in a cluster at 0.8, 21 % at 0.9.
-/// A page is in a cluster when any page of its family is that near: pages of different
-/// families are so near only through frames, which a second test bounds.
+/// In the calibrated web 28 % of the documents are in a cluster at 0.8, 21 % at 0.9. A page is in a
+/// cluster if any page of its family is that similar: pages of different families reach that
+/// similarity only through frames, which a second test bounds.
 #[test]
 fn as_many_pages_have_a_near_duplicate_as_in_the_calibrated_web() {
     let web = Web::new(WebOptions::new(1, 8_000));

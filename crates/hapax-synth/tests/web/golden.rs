@@ -1,4 +1,4 @@
-//! If one of these fails, every number measured on a synthetic web is about another web now.
+//! Golden values. If a test here fails, earlier measurements on synthetic webs are no longer comparable.
 
 use hapax_synth::{Page, Scratch, Visit, Web, WebOptions, Weighting, planted};
 
@@ -56,7 +56,7 @@ fn everything_else_has_the_recorded_values() {
 }
 
 #[test]
-fn a_page_does_not_depend_on_what_was_asked_before_or_on_threads() {
+fn a_page_does_not_depend_on_earlier_calls_or_threads() {
     let (one, two) = (web(), web());
     let mut scratch = Scratch::default();
     let mut page = Page::default();

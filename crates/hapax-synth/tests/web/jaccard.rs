@@ -1,9 +1,8 @@
-//! jaccard5, exact, straight from its definition.
+//! jaccard5 computed by its definition.
 //!
-//! Drop comments, script and style with their content, replace every other tag by a space,
-//! decode entities, lower-case, split into runs of letters and digits (every Han, Hiragana or
-//! Katakana character is a token by itself), take the set of distinct runs of five tokens
-//! (all tokens as one when there are fewer than five).
+//! Drop comments, script and style with their content, replace every other tag by a space, decode entities,
+//! lower-case, split into runs of letters and digits (every Han, Hiragana or Katakana character is a token), take the
+//! set of distinct runs of five tokens (all tokens as one if there are fewer than five).
 
 use std::collections::BTreeSet;
 
@@ -63,7 +62,8 @@ pub(crate) fn jaccard(a: &BTreeSet<u64>, b: &BTreeSet<u64>) -> f64 {
     common as f64 / (a.len() + b.len() - common) as f64
 }
 
-/// FNV-1a, 64 bits, over the tokens and a mark after each: collisions do not happen at the sizes of these tests.
+/// FNV-1a, 64 bits, over the tokens with a separator after each; collisions do not happen at the
+/// sizes of these tests.
 fn hash(tokens: &[String]) -> u64 {
     let bytes = tokens.iter().flat_map(|token| token.bytes().chain([0xff]));
     fnv(bytes)

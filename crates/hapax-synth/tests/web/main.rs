@@ -1,11 +1,11 @@
-//! The promises of the crate, checked from outside.
+//! Tests of the crate's guarantees through its public API.
 //!
-//! - `golden`: same options, same bytes, for ever
+//! - `golden`: same options give the same bytes for ever
 //! - `pages`: documents, addresses, links, languages
-//! - `families`: truth, edits and the similarity they lead to
+//! - `families`: truth, edits and the resulting similarity
 //! - `graph`: degrees of the links
 //! - `more`: queries, recrawls, bags
-//! - `jaccard`: the exact similarity that tests compare with; no tests
+//! - `jaccard`: the exact similarity used by tests; no tests
 
 mod families;
 mod golden;

@@ -32,7 +32,7 @@ fn queries_are_words_of_their_page_and_clicks_stay_in_its_family() {
     }
     assert!((6_500..9_500).contains(&words), "{words}");
     assert!((2_650..2_950).contains(&clicks), "{clicks}");
-    // A Zipf law: some queries come often, most of those seen come once or twice.
+    // Under a Zipf distribution some queries are frequent, and most occur once or twice.
     let often = frequencies.values().max().copied().unwrap_or(0);
     let seldom = frequencies.values().filter(|&&n| n <= 2).count();
     assert!(often > 50 && seldom * 2 > frequencies.len(), "{often}, {seldom}");
@@ -55,7 +55,7 @@ fn week_zero_is_the_first_crawl() {
 }
 
 #[test]
-fn pages_change_as_their_temper_says() {
+fn pages_change_according_to_their_temper() {
     let web = web();
     let mut tempers = [0u32; 4];
     for index in 0..1_200 {
@@ -84,7 +84,7 @@ fn pages_change_as_their_temper_says() {
 }
 
 #[test]
-fn what_is_gone_stays_gone_and_only_copies_move() {
+fn deleted_pages_stay_deleted_and_only_copies_redirect() {
     let web = web();
     let (mut gone, mut moved) = (0, 0);
     for index in 0..3_000 {
@@ -109,7 +109,7 @@ fn what_is_gone_stays_gone_and_only_copies_move() {
     assert!((2..40).contains(&moved), "{moved}");
 }
 
-/// SimHash straight from its definition.
+/// SimHash by its definition.
 fn simhash(bag: &[(u64, u32)]) -> u64 {
     (0..64).fold(0, |bits, bit| {
         let sum: i64 = bag

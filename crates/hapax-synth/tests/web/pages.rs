@@ -15,7 +15,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     rest.split_once(end).expect("the end is there").0
 }
 
-/// Link targets, resolved as a browser would: against `base` or the page's address.
+/// Link targets, resolved as by a browser, against `base` or the page's address.
 fn resolved_links(url: &str, html: &str) -> Vec<String> {
     let base = match html.contains("<base href=\"") {
         true => between(html, "<base href=\"", "\"").to_owned(),
@@ -47,7 +47,7 @@ fn the_links_in_the_html_are_the_links_of_the_graph() {
 }
 
 #[test]
-fn an_address_leads_back_to_its_page_and_no_other() {
+fn an_address_resolves_to_its_page_only() {
     let web = web();
     for index in 0..PAGES {
         assert_eq!(web.index_of_url(&web.url(index)), Some(index));
@@ -60,12 +60,12 @@ fn an_address_leads_back_to_its_page_and_no_other() {
 }
 
 #[test]
-fn escapes_are_right_and_tags_are_balanced() {
+fn text_is_escaped_and_tags_are_balanced() {
     let mut ampersands = 0;
     for page in web().pages(0..800) {
         let title = between(&page.html, "<title>", "</title>");
         assert_eq!(unescape(title), page.title);
-        // Every ampersand outside script starts a reference.
+        // Every ampersand outside of scripts starts a character reference.
         let (head, body) = page.html.split_once("<body>").unwrap();
         assert!(head.contains("&& sid"));
         for (at, _) in body.match_indices('&') {
@@ -84,7 +84,7 @@ fn escapes_are_right_and_tags_are_balanced() {
 }
 
 #[test]
-fn the_text_is_in_the_html_word_by_word() {
+fn the_html_contains_the_text() {
     let web = web();
     for page in web.pages(0..400).filter(|page| page.truth.language != Language::Thai) {
         let content = tokens(&web.text(page.index));
@@ -152,13 +152,13 @@ fn lengths_are_as_long_as_real_ones() {
         (0..2_000).map(|index| tokens(&visible_text(&web.page(index).html)).len()).collect();
     lengths.sort_unstable();
     let (median, p90) = (lengths[1_000], lengths[1_800]);
-    // The calibrated generator had 268 and 1,152, real crawls 251 and 142, 1,042 and 1,909.
+    // The calibrated web had 268 and 1,152, real crawls 251 and 142, 1,042 and 1,909.
     assert!((220..330).contains(&median), "{median}");
     assert!((950..1_450).contains(&p90), "{p90}");
 }
 
 #[test]
-fn an_empty_web_and_a_web_of_one_page_work() {
+fn an_empty_web_and_a_web_of_one_page_are_valid() {
     assert!(Web::new(WebOptions::new(1, 0)).is_empty());
     let one = Web::new(WebOptions::new(1, 1));
     assert_eq!(one.page(0).truth.kind, EditKind::Original);

@@ -1,10 +1,10 @@
 //! Learns in how many documents a feature occurs, in bounded memory.
 //!
 //! A count-min table of [`ROWS`] rows of `2^width` counters: a document adds one in every row for each of its
-//! distinct features, and a feature's frequency is the least of its counters. Never too low; too high by about
-//! (features of all documents) / 2^width, which affects only the rarest words. Tables of parts add up to the table
-//! of the whole. A weight is sixteen times log2((N + 1) / (df + 1)), rounded down, at least 1, in integers, so it
-//! is the same on every machine.
+//! distinct features, and the frequency of a feature is the minimum of its counters. It is never too low; it is
+//! too high by about (features of all documents) / 2^width, which affects only the rarest words. Tables of
+//! parts of a corpus can be added. A weight is sixteen times log2((N + 1) / (df + 1)), rounded down, at least
+//! 1, in integers, so it is the same on every machine.
 //!
 //! Source: Cormode and Muthukrishnan 2005 for the table; Sood 2011, VII.A for TF-IDF weights.
 
@@ -12,9 +12,9 @@ use super::hash::scramble;
 
 /// Rows of the table.
 pub const ROWS: usize = 3;
-/// Default width: 2^20 counters a row, 12 MiB in all.
+/// Default width: 2^20 counters per row, 12 MiB in total.
 pub const DEFAULT_WIDTH: u8 = 20;
-/// Fractional bits of a weight: a weight of 16 is one bit of surprise.
+/// Fractional bits of a weight: a weight of 16 means that the feature halves the set of documents.
 const WEIGHT_FRACTION_BITS: u32 = 4;
 
 const MAGIC: &[u8; 8] = b"hapaxdf\0";
@@ -26,7 +26,7 @@ const CHECKSUM_BYTES: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrequencyError {
-    /// The bytes do not begin as a table does.
+    /// The bytes do not begin like a table.
     #[error("not a document-frequency table; `hapax train` makes one")]
     NotATable,
     /// Written by a later release.
@@ -34,29 +34,29 @@ pub enum FrequencyError {
         "frequency table format {found} is newer than {VERSION}, the last one this build reads"
     )]
     TooNew { found: u8 },
-    /// The bytes contradict their checksum, or are cut short.
+    /// The bytes contradict their checksum or are truncated.
     #[error("frequency table is damaged ({what}); train it again")]
     Damaged { what: &'static str },
-    /// The table counts other features than the recipe makes.
+    /// The table counts other features than the recipe produces.
     #[error(
         "frequency table was trained for features {found:016x}, the recipe makes {wanted:016x}; \
          train one with this recipe"
     )]
     OtherFeatures {
-        /// What the table counts.
+        /// Key of the features in the table.
         found: u64,
-        /// What the recipe makes.
+        /// Key of the recipe's features.
         wanted: u64,
     },
-    /// Width outside what is supported.
+    /// The width is out of range.
     #[error("a frequency table of 2^{given} counters a row is not supported: 10 to 28")]
     Width { given: u8 },
 }
 
-/// The counters while they are being learned.
+/// A frequency table being trained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frequencies {
-    /// Which features are counted: see `Recipe::features_key`.
+    /// Which features are counted; see `Recipe::features_key`.
     features_key: u64,
     width: u8,
     documents: u64,
@@ -64,7 +64,7 @@ pub struct Frequencies {
 }
 
 impl Frequencies {
-    /// An empty table of `2^width` counters a row for features with this key.
+    /// An empty table of `2^width` counters per row for features with this key.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Frequencies {
         Ok(Self { features_key, width, documents: 0, counters: vec![0; ROWS << width] })
     }
 
-    /// Counts one document. `features` is sorted and made distinct in place.
+    /// Counts one document. Sorts `features` in place and removes repeats.
     pub fn add_document(&mut self, features: &mut Vec<u64>) {
         features.sort_unstable();
         features.dedup();
@@ -88,11 +88,11 @@ impl Frequencies {
         }
     }
 
-    /// Adds what another table of the same shape has counted.
+    /// Adds the counts of another table of the same shape.
     ///
     /// # Errors
     ///
-    /// The tables count other features or have other widths.
+    /// The tables count other features or have different widths.
     pub fn merge(&mut self, other: &Self) -> Result<(), FrequencyError> {
         if other.features_key != self.features_key {
             return Err(FrequencyError::OtherFeatures {
@@ -110,22 +110,22 @@ impl Frequencies {
         Ok(())
     }
 
-    /// How many documents were counted.
+    /// Number of documents counted.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Which features are counted.
+    /// Key of the features that are counted.
     pub fn features_key(&self) -> u64 {
         self.features_key
     }
 
-    /// In how many documents the feature occurs: exact or too high, never too low.
+    /// Number of documents with the feature: exact or too high, never too low.
     pub fn frequency(&self, feature: u64) -> u32 {
         cells(feature, self.width).map(|cell| self.counters[cell]).into_iter().min().unwrap_or(0)
     }
 
-    /// The weights that follow, for looking up.
+    /// The weights of all features, for lookup.
     pub fn weights(&self) -> FrequencyWeights {
         let bytes = self.to_bytes();
         let mut digest = [0; 8];
@@ -138,7 +138,7 @@ impl Frequencies {
         }
     }
 
-    /// The table as a file holds it: see `docs/reference/fingerprint.md`.
+    /// Encodes the table as in a file; see `docs/reference/fingerprint.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEADER_BYTES + self.counters.len() / 2 + CHECKSUM_BYTES);
         out.extend_from_slice(MAGIC);
@@ -163,7 +163,7 @@ impl Frequencies {
         out
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    /// Decodes what [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
     ///
@@ -212,7 +212,7 @@ impl Frequencies {
     }
 }
 
-/// What a table says each feature weighs.
+/// The weight of each feature according to a table.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FrequencyWeights {
     features_key: u64,
@@ -225,17 +225,17 @@ impl FrequencyWeights {
     /// The weight of a feature, at least 1.
     #[inline]
     pub fn weight(&self, feature: u64) -> u32 {
-        // The least count has the greatest weight.
+        // The minimum count has the maximum weight.
         let heaviest = cells(feature, self.width).map(|cell| self.weights[cell]);
         u32::from(heaviest.into_iter().max().unwrap_or(1))
     }
 
-    /// Which features are weighed.
+    /// Key of the features that are weighted.
     pub fn features_key(&self) -> u64 {
         self.features_key
     }
 
-    /// A digest of the table: part of a recipe's identity.
+    /// A digest of the table, part of a recipe's identity.
     pub fn digest(&self) -> u64 {
         self.digest
     }
@@ -250,7 +250,7 @@ impl std::fmt::Debug for FrequencyWeights {
 /// The feature's counter in each row.
 #[inline]
 fn cells(feature: u64, width: u8) -> [usize; ROWS] {
-    // Features are hashes, but a caller's seed may be poor; rows must be independent anyway.
+    // Features are hashes, but with a poor seed from the caller rows must still be independent.
     let mixed = scramble(feature);
     let other = scramble(mixed);
     let mask = (1u64 << width) - 1;

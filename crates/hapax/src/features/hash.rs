@@ -1,9 +1,9 @@
 //! Hashes words and shingles.
 //!
-//! A word's hash is XXH3-64 of its folded UTF-8 bytes with the recipe's seed; a shingle of one word is that hash. A
-//! longer shingle is the polynomial of its words' hashes in [`BASE`] modulo 2^64, scrambled by [`scramble`]. The
-//! polynomial rolls, so the cost does not depend on the shingle's length. A text shorter than a shingle is one
-//! shingle.
+//! The hash of a word is XXH3-64 of its folded UTF-8 bytes with the recipe's seed; a shingle of one word has
+//! that hash. A longer shingle is the polynomial of its words' hashes in [`BASE`] modulo 2^64, scrambled by
+//! [`scramble`]. The polynomial rolls, so the cost does not depend on the shingle's length. A text shorter than
+//! a shingle is one shingle.
 //!
 //! Source: Broder 1997 for shingles; Karp and Rabin 1987 for the rolling polynomial; the scrambling is the
 //! finaliser of SplitMix64 (Steele, Lea and Flood 2014).
@@ -11,14 +11,14 @@
 use crate::hamming::{Kernel, Lanes, Work};
 use xxhash_rust::xxh3::{xxh3_64_with_secret, xxh3_64_with_seed};
 
-/// The polynomial's base. Odd, and 3 modulo 4, so that swapping two words of a shingle can
-/// change nothing only if their hashes agree in 63 bits.
+/// Base of the polynomial. Odd, and 3 modulo 4, so that swapping two words of a shingle leaves its
+/// hash unchanged only if their hashes agree in 63 bits.
 pub const BASE: u64 = 0x9E37_79B9_7F4A_7C17;
 
-/// The most words a shingle may have.
+/// Maximum number of words per shingle.
 pub const MAX_SHINGLE: u8 = 8;
 
-/// How many words make a shingle: 1 to 8.
+/// Number of words per shingle: 1 to 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShingleSize(u8);
 
@@ -41,16 +41,16 @@ pub fn word_hash(word: &str, seed: u64) -> u64 {
     xxh3_64_with_seed(word.as_bytes(), seed)
 }
 
-/// Bytes of a secret for [`keyed_word_hash`].
+/// Size of the secret for [`keyed_word_hash`] in bytes.
 pub const SECRET: usize = 192;
 
-/// The hash of one folded word that only who has the secret can compute: XXH3-64 with it.
+/// XXH3-64 of one folded word with a secret; it cannot be computed without the secret.
 #[inline]
 pub fn keyed_word_hash(word: &str, secret: &[u8; SECRET]) -> u64 {
     xxh3_64_with_secret(word.as_bytes(), secret)
 }
 
-/// A bijection of 64-bit values after which every output bit depends on every input bit.
+/// A bijection of 64-bit values in which every output bit depends on every input bit.
 #[inline]
 pub const fn scramble(value: u64) -> u64 {
     let mut z = value;
@@ -61,13 +61,13 @@ pub const fn scramble(value: u64) -> u64 {
 
 /// Appends the hash of every shingle of `words` to `out`, in text order.
 ///
-/// `words.len() - size + 1` of them; one if there are fewer words than `size`; none if there
-/// are no words.
+/// These are `words.len() - size + 1` hashes; one if there are fewer words than `size`; none
+/// without words.
 pub fn shingles(words: &[u64], size: ShingleSize, out: &mut Vec<u64>) {
     shingles_by(Kernel::PORTABLE, words, size, out);
 }
 
-/// The same with the instructions of a kernel.
+/// As [`shingles`], with the instructions of the given kernel.
 pub fn shingles_by(kernel: Kernel, words: &[u64], size: ShingleSize, out: &mut Vec<u64>) {
     let n = size.words().min(words.len());
     if n == 0 || size == ShingleSize::ONE {
@@ -81,7 +81,7 @@ pub fn shingles_by(kernel: Kernel, words: &[u64], size: ShingleSize, out: &mut V
 
 struct Shingles<'a> {
     words: &'a [u64],
-    /// Words of a shingle, from 1 to as many as there are.
+    /// Words per shingle, from 1 to the number of words.
     n: usize,
     out: &'a mut [u64],
 }
@@ -101,10 +101,11 @@ impl Work for Shingles<'_> {
     }
 }
 
-/// Every polynomial on its own. That is as many multiplications as a shingle has words, but none waits for another.
+/// Computes every polynomial independently: as many multiplications as a shingle has words, but
+/// none waits for another.
 #[inline(always)]
 fn polynomials(words: &[u64], n: usize, out: &mut [u64]) {
-    /// Few enough to stay in the first cache.
+    /// Small enough for the first-level cache.
     const AT_ONCE: usize = 512;
     for (at, out) in out.chunks_mut(AT_ONCE).enumerate() {
         let words = &words[at * AT_ONCE..];
@@ -117,7 +118,7 @@ fn polynomials(words: &[u64], n: usize, out: &mut [u64]) {
     }
 }
 
-/// Every polynomial from the one before.
+/// Computes every polynomial from the previous one.
 #[inline(always)]
 fn rolling_polynomials(words: &[u64], n: usize, out: &mut [u64]) {
     let (head, tail) = words.split_at(n);
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The obvious version: each window on its own.
+    /// Reference implementation: hashes each window independently.
     fn slow_shingles(words: &[u64], n: usize) -> Vec<u64> {
         if words.is_empty() {
             return Vec::new();
@@ -180,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rolling_gives_what_every_window_on_its_own_gives(
+        fn rolling_hashes_equal_those_of_each_window(
             words in prop_oneof![
                 proptest::collection::vec(0u64..5, 0..40),
                 proptest::collection::vec(any::<u64>(), 500..1100),

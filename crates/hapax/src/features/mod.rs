@@ -1,8 +1,9 @@
 //! Turns words into weighted hashes.
 //!
-//! Every word that passes the filters becomes a 64-bit hash; every run of `n` words, a *shingle*, one hash of
-//! theirs. A weighting says how much a shingle counts: once, by its occurrences, or by its rarity in a collection.
-//! Weights are integers, so sums do not depend on order, machine or compiler. Does not make fingerprints.
+//! Every word that passes the filters becomes a 64-bit hash; every run of `n` words, a *shingle*, becomes one
+//! hash of these. A weighting gives each shingle a weight: 1, its number of occurrences, or its rarity in a
+//! collection. Weights are integers, so sums do not depend on order, machine or compiler. Does not make
+//! fingerprints.
 
 #[cfg(feature = "text")]
 pub mod frequency;

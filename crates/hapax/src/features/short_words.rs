@@ -1,21 +1,21 @@
 //! Hashes many short words at once: XXH3-64 of 1 to 16 bytes.
 //!
-//! XXH3 has three ways for such words, by length, which the CPU cannot predict. Words are therefore grouped by
-//! length, and each way runs over its words without a branch, with vectors where the CPU multiplies 64-bit numbers
-//! in them. Hashes under several keys are made of the same words. Guarantees the hashes of [`word_hash`] and
-//! [`keyed_word_hash`], which longer words use.
+//! XXH3 has three code paths for such words, by length, which the CPU cannot predict. Words are therefore
+//! grouped by length, and each path runs over its words without a branch, with vectors where the CPU has 64-bit
+//! vector multiplication. Can hash the same words under several keys. Guarantees the hashes of [`word_hash`]
+//! and [`keyed_word_hash`], which are used for longer words.
 //!
 //! Source: Collet, "XXH3", <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>.
 
 use super::hash::{SECRET, keyed_word_hash, word_hash};
 use crate::hamming::{Kernel, Lanes, Work};
 
-/// Words that are put aside before they are hashed.
+/// Words per batch.
 const BATCH: usize = 256;
-/// The longest word that is put aside.
+/// Longest word in a batch, in bytes.
 const LONGEST: usize = 16;
 
-/// What words are hashed with.
+/// The seed or secret to hash words with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WordKey<'k> {
     Seed(u64),
@@ -50,14 +50,14 @@ const DEFAULT_SECRET: [u8; 56] = [
     0xb8, 0x08, 0x46, 0x74, 0xf7, 0x43, 0x24, 0x8e,
 ];
 
-/// What the bytes of words are combined with, by length.
+/// Values that the bytes of words are combined with, by word length.
 #[derive(Clone, Copy, Debug)]
 struct Flips {
-    /// Of 1 to 3 bytes.
+    /// For 1 to 3 bytes.
     least: u64,
-    /// Of 4 to 8.
+    /// For 4 to 8 bytes.
     middle: u64,
-    /// Of 9 to 16, first and last eight.
+    /// For 9 to 16 bytes: for the first and the last eight.
     most: [u64; 2],
 }
 
@@ -75,11 +75,12 @@ impl Flips {
     }
 }
 
-/// Words of similar length that wait.
+/// A batch of words, grouped by length.
 #[derive(Clone, Debug)]
 struct Waiting {
     count: usize,
-    /// Of each word: its first eight bytes and what follows it, the eight behind these, its length, its place.
+    /// For each word: its first eight bytes (and what follows them), the next eight, its length,
+    /// its index.
     low: [u64; BATCH],
     high: [u64; BATCH],
     length: [u64; BATCH],
@@ -91,7 +92,7 @@ impl Waiting {
         Self { count: 0, low: [0; BATCH], high: [0; BATCH], length: [0; BATCH], place: [0; BATCH] };
 }
 
-/// Puts words aside.
+/// Buffers for batches of short words.
 #[derive(Clone, Debug)]
 pub(crate) struct ShortWords {
     kernel: Kernel,
@@ -107,7 +108,8 @@ impl Default for ShortWords {
 }
 
 impl ShortWords {
-    /// Appends the hashes of words that come one after the other, under each key to its own output.
+    /// Starts hashing consecutive words; appends the hashes under each key to the corresponding
+    /// output.
     pub(crate) fn hasher<'h, const KEYS: usize>(
         &'h mut self,
         keys: [WordKey<'h>; KEYS],
@@ -119,20 +121,20 @@ impl ShortWords {
     }
 }
 
-/// Hashes words under each of some keys.
+/// Hashes words under several keys.
 pub(crate) struct BatchHasher<'h, const KEYS: usize> {
     words: &'h mut ShortWords,
     keys: [WordKey<'h>; KEYS],
     flips: [Flips; KEYS],
     outs: [&'h mut Vec<u64>; KEYS],
-    /// Where the hashes of the batch begin in each output.
+    /// Start of the current batch in each output.
     from: [usize; KEYS],
-    /// Words of the batch so far.
+    /// Words in the current batch.
     count: usize,
 }
 
 impl<const KEYS: usize> BatchHasher<'_, KEYS> {
-    /// A word that stands in `text`.
+    /// Adds a word given by its place in `text`.
     #[inline(always)]
     pub(crate) fn add_from(&mut self, text: &str, start: usize, length: usize) {
         let window = text.as_bytes()[start..].first_chunk::<LONGEST>();
@@ -180,13 +182,13 @@ impl<const KEYS: usize> BatchHasher<'_, KEYS> {
         self.words.waiting.iter_mut().for_each(|of_length| of_length.count = 0);
     }
 
-    /// To be called after the last word.
+    /// Must be called after the last word.
     pub(crate) fn finish(mut self) {
         self.hash_batch();
     }
 }
 
-/// All words that wait, under one key.
+/// Hashes a batch under one key.
 struct HashAll<'a> {
     waiting: &'a [Waiting; 3],
     hashes: &'a mut [u64; BATCH],
@@ -223,7 +225,7 @@ fn hash_each(
     }
 }
 
-/// 1 to 3 bytes.
+/// Hashes words of 1 to 3 bytes.
 #[inline(always)]
 fn of_least(low: u64, length: u64, flip: u64) -> u64 {
     let byte = |at: u64| low >> (8 * at) & 0xFF;
@@ -234,7 +236,7 @@ fn of_least(low: u64, length: u64, flip: u64) -> u64 {
     hash ^ hash >> 32
 }
 
-/// 4 to 8 bytes.
+/// Hashes words of 4 to 8 bytes.
 #[inline(always)]
 fn of_middle(low: u64, length: u64, flip: u64) -> u64 {
     const FACTOR: u64 = 0x9FB2_1C65_1E98_DF25;
@@ -246,7 +248,7 @@ fn of_middle(low: u64, length: u64, flip: u64) -> u64 {
     hash ^ hash >> 28
 }
 
-/// 9 to 16 bytes.
+/// Hashes words of 9 to 16 bytes.
 #[inline(always)]
 fn of_most([low, high]: [u64; 2], length: u64, flips: [u64; 2]) -> u64 {
     let last = ((u128::from(high) << 64 | u128::from(low)) >> (8 * (length - 8))) as u64;
@@ -267,7 +269,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hashes_in_batches_are_those_of_each_word(
+        fn batches_give_the_hash_of_each_word(
             words in prop::collection::vec("[a-z0-9]{1,16}|[a-zé]{17,20}", 0..700),
             seed: u64,
             secret in prop::collection::vec(any::<u8>(), SECRET),

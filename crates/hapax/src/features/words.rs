@@ -1,7 +1,7 @@
-//! The hashes of the words of a text that pass the recipe's filters.
+//! Hashes the words of a text that pass the recipe's filters.
 //!
-//! Filters, in this order: words shorter than the minimum go, stop words go, what remains is
-//! stemmed. No allocation per word unless stemming is on and changes the word.
+//! Filters apply in this order: drops words shorter than the minimum, drops stop words, stems the rest.
+//! Allocates per word only if stemming changes it.
 
 use super::hash::{SECRET, word_hash};
 use super::short_words::{BatchHasher, ShortWords, WordKey};
@@ -10,14 +10,14 @@ use crate::text::{Confusables, Joined, PlacedWord, Segmenter, Unspaced, WordSink
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Which words count, and in which form.
+/// Which words are used, and in which form.
 #[derive(Clone, Debug, Default)]
 pub struct WordFilter {
     /// Words with fewer characters are dropped; 0 and 1 keep all.
     pub min_chars: usize,
     /// Words on this list are dropped.
     pub stop_words: Option<Arc<StopWords>>,
-    /// Words that remain are replaced by their stems.
+    /// Replaces the remaining words by their stems.
     pub stemming: Option<Stemming>,
 }
 
@@ -27,7 +27,7 @@ impl WordFilter {
     }
 
     fn keep<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
-        // Characters are counted only when bytes do not decide it.
+        // Counts characters only if the number of bytes does not decide.
         if word.len() < self.min_chars || word.chars().count() < self.min_chars {
             return None;
         }
@@ -41,7 +41,7 @@ impl WordFilter {
     }
 }
 
-/// Turns texts into word hashes. Reuse it: it keeps its buffers.
+/// Turns texts into word hashes. Reuse it to keep its buffers.
 #[derive(Debug)]
 pub struct WordHasher {
     segmenter: Segmenter,
@@ -55,7 +55,7 @@ pub struct WordHasher {
 }
 
 impl WordHasher {
-    /// A hasher with this way of cutting, these filters and this seed.
+    /// A hasher with these word rules, filters and seed.
     pub fn new(unspaced: Unspaced, filter: WordFilter, seed: u64) -> Self {
         let (joined, confusables) = (Joined::default(), Confusables::default());
         let segmenter = Segmenter::new(unspaced);
@@ -63,19 +63,19 @@ impl WordHasher {
         Self { segmenter, filter, unspaced, joined, confusables, seed, secret, short }
     }
 
-    /// The same, with joined words taken in this way.
+    /// The same hasher with another rule for joined words.
     #[must_use]
     pub fn taking_joined(self, joined: Joined) -> Self {
         Self { segmenter: self.segmenter.taking_joined(joined), joined, ..self }
     }
 
-    /// The same, with words hashed by a secret and not by the seed.
+    /// The same hasher with a secret instead of the seed.
     #[must_use]
     pub fn keyed(self, secret: Arc<[u8; SECRET]>) -> Self {
         Self { secret: Some(secret), ..self }
     }
 
-    /// The same, with look-alike letters taken in this way.
+    /// The same hasher with another rule for look-alike letters.
     #[must_use]
     pub fn taking_confusables(self, confusables: Confusables) -> Self {
         Self { segmenter: self.segmenter.taking_confusables(confusables), confusables, ..self }
@@ -88,7 +88,7 @@ impl WordHasher {
         self.hash_all(text, [key], [out]);
     }
 
-    /// Appends the hashes of the words of `text`, and those by a secret, in order.
+    /// Appends the hashes of the words of `text`, and those under the secret, in order.
     pub fn hash_both(
         &mut self,
         text: &str,
@@ -120,7 +120,7 @@ impl WordHasher {
         hasher.finish();
     }
 
-    /// The same words with their hashes and their places, slowly.
+    /// The words with their hashes and places; slower than [`hash_into`](Self::hash_into).
     pub fn placed(&mut self, text: &str) -> Vec<(PlacedWord, u64)> {
         let mut words = self.segmenter.placed_words(text);
         words.retain_mut(|w| match self.filter.keep(&w.word).map(Cow::into_owned) {
@@ -153,7 +153,7 @@ impl<const KEYS: usize> WordSink for BatchHasher<'_, KEYS> {
 }
 
 impl Clone for WordHasher {
-    /// Same settings, own buffers.
+    /// Copies the settings, not the buffers.
     fn clone(&self) -> Self {
         let plain = Self::new(self.unspaced, self.filter.clone(), self.seed)
             .taking_joined(self.joined)

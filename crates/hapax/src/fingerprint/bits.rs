@@ -1,18 +1,18 @@
 //! A fingerprint, a distance bound, and the strength of each bit.
 //!
-//! A fingerprint is 64 bits in which similar texts differ little. A bound is inclusive. Sums are what the bits were
-//! cut from: a sum near zero is a *weak* bit, likely to flip after a small edit. Bit `j` is `(value >> j) & 1`; sum
-//! `j` belongs to bit `j`.
+//! A fingerprint is 64 bits in which similar texts differ little. A bound is inclusive. A bit is the sign of a
+//! sum; a sum close to zero is a *weak* bit, likely to flip after a small edit. Bit `j` is `(value >> j) & 1`
+//! and belongs to sum `j`.
 //!
 //! Source: Charikar 2002 for SimHash; Sood 2011, chapters II.A and IV.A for the sums.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Sixty-four bits that summarise a document.
+/// A 64-bit SimHash fingerprint of a document.
 ///
-/// Alike texts differ in few bits. Nothing else may be read out of the value, and two
-/// fingerprints are comparable only when one recipe made both.
+/// Similar texts differ in few bits. Fingerprints are comparable only if they were made by the same
+/// recipe, and have no other meaning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Fingerprint(u64);
@@ -20,29 +20,27 @@ pub struct Fingerprint(u64);
 impl Fingerprint {
     pub const BITS: u32 = u64::BITS;
 
-    /// A fingerprint with these bits.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The bits as an integer.
     pub const fn to_bits(self) -> u64 {
         self.0
     }
 
-    /// How many bit positions differ, `0..=64`.
+    /// Number of differing bits, `0..=64`.
     #[inline]
     pub const fn distance(self, other: Self) -> u32 {
         (self.0 ^ other.0).count_ones()
     }
 
-    /// Khan's percentage: the share of the 64 bits that agree, `0.0..=100.0`.
+    /// Khan's percentage: the share of equal bits, `0.0..=100.0`.
     pub fn percent(self, other: Self) -> f64 {
         100.0 * (1.0 - f64::from(self.distance(other)) / f64::from(Self::BITS))
     }
 }
 
-/// Sixteen hexadecimal digits, everywhere a person or a file sees one.
+/// Sixteen hexadecimal digits, in every file and display.
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
@@ -55,11 +53,11 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Why a string is not a fingerprint.
+/// The text is not a fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not a fingerprint: 16 hexadecimal digits are needed")]
 pub struct ParseFingerprintError {
-    /// What was given, cut to a readable length.
+    /// The text, cut to a readable length.
     pub given: String,
 }
 
@@ -75,7 +73,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// How far apart two fingerprints may be and still match.
+/// Maximum distance of a match in bits.
 ///
 /// The bound is inclusive:
 ///
@@ -89,17 +87,17 @@ impl FromStr for Fingerprint {
 pub struct MaxDistance(u8);
 
 impl MaxDistance {
-    /// `None` when `bits` is more than a fingerprint has.
+    /// `None` if `bits` is larger than 64.
     pub const fn new(bits: u8) -> Option<Self> {
         if bits as u32 <= Fingerprint::BITS { Some(Self(bits)) } else { None }
     }
 
-    /// The bound as a number of bits.
+    /// The bound in bits.
     pub const fn bits(self) -> u32 {
         self.0 as u32
     }
 
-    /// Is this distance inside the bound?
+    /// Whether a distance is within the bound.
     #[inline]
     pub const fn admits(self, distance: u32) -> bool {
         distance <= self.0 as u32
@@ -112,10 +110,10 @@ impl fmt::Display for MaxDistance {
     }
 }
 
-/// The weighted sum each bit was cut from: Sood's vector `W`.
+/// The weighted sum behind each bit: Sood's vector `W`.
 ///
-/// The sign decided the bit, the size says how sure it is. Sums are integers, so they are
-/// the same on every machine and do not depend on the order of the features.
+/// The sign of a sum is the bit, its size the confidence. Sums are integers, so they are the same
+/// on every machine and do not depend on the order of the features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitSums([i64; 64]);
 
@@ -130,14 +128,14 @@ impl BitSums {
         &self.0
     }
 
-    /// The positions of all bits, weakest (sum nearest to zero) first, ties by position.
+    /// All bit positions, weakest (sum closest to zero) first, ties by position.
     pub fn weakest_first(&self) -> [u8; 64] {
         let mut order: [u8; 64] = std::array::from_fn(|j| j as u8);
         order.sort_by_key(|&j| (self.0[usize::from(j)].unsigned_abs(), j));
         order
     }
 
-    /// The largest sum's size, never zero: what sums are measured against when only their
+    /// The largest absolute sum, at least 1. Sums are measured relative to it where only
     /// proportions matter.
     pub fn largest(&self) -> u64 {
         self.0.iter().map(|s| s.unsigned_abs()).max().unwrap_or(0).max(1)

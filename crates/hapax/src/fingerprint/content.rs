@@ -1,9 +1,9 @@
-//! The hash by which exact duplicates are known.
+//! The hash that identifies exact duplicates.
 //!
-//! 128 bits of BLAKE3 over the extracted text: two pages with the same hash show a reader
-//! the same words in the same order with the same punctuation. Unlike a fingerprint it
-//! cannot collide by chance or, as far as anyone knows, on purpose. Of a page with a handful of words
-//! title and addresses count, too: "see" and another address is another page.
+//! 128 bits of BLAKE3 over the extracted text: two pages with the same hash show the same words in the same
+//! order with the same punctuation. Unlike fingerprints, it has no chance collisions and no known way to forge
+//! one. For a page with very few words, title and addresses count, too, so "see" followed by another address is
+//! another page.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,42 +11,42 @@ use std::str::FromStr;
 #[cfg(feature = "text")]
 use crate::page::{Extent, Page};
 
-/// Pages with so many words or fewer are exact copies only if addresses in the text, and titles, are equal, too.
+/// Pages with at most this many words are exact copies only if their titles and the addresses in
+/// their texts are equal, too.
 pub const FEW_WORDS: u32 = 5;
 
-/// What exact duplicates share.
+/// Equal for exact duplicates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 16]);
 
 impl ContentHash {
-    /// The hash of a extracted text.
+    /// The hash of an extracted text.
     pub fn of(text: &str) -> Self {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
         Self(bytes)
     }
 
-    /// The hash of a page of which more than the text counts, because it has so few words by its recipe. `None` for
-    /// any other: its hash is that of its text.
+    /// The hash of a page with few words, which covers more than the text. `None` for a page with
+    /// enough words; its hash is that of its text.
     #[cfg(feature = "text")]
     pub(super) fn of_few_words(page: &Page, extent: Extent, words: u32) -> Option<Self> {
-        // Of a whole page the title is in the text, if the recipe wants it.
+        // For the whole page, the title is part of the text if the recipe includes it.
         let cut_out = extent == Extent::MainContent;
         let title = page.title.as_deref().filter(|_| cut_out).unwrap_or_default();
         let nothing_more = title.is_empty() && page.addresses.is_empty();
         if nothing_more || page.text.is_empty() || words > FEW_WORDS {
             return None;
         }
-        // A recipe may leave out words that a reader sees.
+        // Recipes may drop words that a reader sees.
         let shown = page.text.split(' ').filter(|it| it.contains(char::is_alphanumeric));
         if shown.count() > FEW_WORDS as usize {
             return None;
         }
-        // White space is folded, so that no text has a line break.
+        // White space is folded, so texts contain no line breaks.
         Some(Self::of(&[&page.text, title, &page.addresses].join("\n")))
     }
 
-    /// The hash with these bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
@@ -69,7 +69,7 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// Why a string is not a content hash.
+/// The text is not a content hash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a content hash: 32 hexadecimal digits are needed")]
 pub struct ParseContentHashError;
@@ -96,7 +96,7 @@ mod tests {
         let hash = ContentHash::of("hapax legomenon");
         assert_eq!(hash.to_string().parse(), Ok(hash));
         assert_eq!("zz".parse::<ContentHash>(), Err(ParseContentHashError));
-        // BLAKE3 of nothing, from its published test vectors.
+        // BLAKE3 of the empty input, from its published test vectors.
         assert_eq!(ContentHash::of("").to_string(), "af1349b9f5f9a1a6a0404dea36dcc949");
     }
 }

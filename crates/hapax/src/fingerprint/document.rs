@@ -1,11 +1,11 @@
-//! The one way from a document to its signature.
+//! Makes the signature of a document; all front ends use this.
 //!
-//! A [`Document`] is a body with what its source knows about it; [`Fingerprinter::document`] extracts
-//! the text, makes the signature, and decides language and canonical address. What the source states
-//! (a field, a WARC header) beats the HTTP header, which beats the page's markup; nothing is guessed.
-//! A language is its primary subtag in lower case: `de` for `de-AT`, `de_CH` and `DE, en`.
+//! A [`Document`] is a body with metadata from its source. [`Fingerprinter::document`] extracts the text, makes
+//! the signature, and finds language and canonical address. Metadata of the source (a field, a WARC header)
+//! beats the HTTP header, which beats the page's markup; nothing is guessed. A language is its primary subtag
+//! in lower case: `de` for `de-AT`, `de_CH` and `DE, en`.
 //!
-//! Does not know where documents come from, nor what is done with their signatures.
+//! Does not know where documents come from or how their signatures are used.
 
 use url::Url;
 
@@ -16,17 +16,19 @@ use super::short_sketch::ShortSketch;
 use super::sketch::Sketch;
 use crate::page::{Document, Page, PageError};
 
-/// What became of a document.
+/// A document with its signature.
 #[derive(Debug)]
 pub struct SignedPage<'p> {
-    /// Its text and what its markup states; valid until the next document.
+    /// Extracted text and statements of the markup; valid until the next document.
     pub page: &'p Page,
     pub signature: Signature,
-    /// Its sketch under the key of [`Fingerprinter::with_key`]; `None` without one, or without words.
+    /// The sketch under the key of [`Fingerprinter::with_key`]; `None` without a key or without
+    /// words.
     pub keyed: Option<Sketch>,
-    /// Its short sketch under the key of [`Fingerprinter::with_short_key`].
+    /// The short sketch under the key of [`Fingerprinter::with_short_key`]; `None` without a key or
+    /// without words.
     pub short: Option<ShortSketch>,
-    /// Primary subtag in lower case; empty when nothing states it.
+    /// Primary subtag in lower case; empty if nothing states a language.
     pub language: String,
     pub canonical: Option<String>,
 }
@@ -41,7 +43,8 @@ impl Fingerprinter {
         self.own_document(document, |_| None)
     }
 
-    /// The same of a document that is compared by a part of its text, if `own` gives one. The content hash stays
+    /// As [`document`](Self::document), for a document that is compared by a part of its text. If
+    /// `own` returns a text, fingerprint and sketches are made from it. The content hash remains
     /// that of the whole page.
     ///
     /// # Errors
@@ -70,14 +73,14 @@ impl Fingerprinter {
         Ok(SignedPage { page, signature, keyed, short, language, canonical })
     }
 
-    /// The text of a document, as the signature would be made of it.
+    /// Extracts the text as for a signature.
     pub fn extract(&mut self, document: &Document<'_>) -> Result<&Page, PageError> {
         self.extractor.document(document)
     }
 }
 
 impl Document<'_> {
-    /// Language and canonical address by what the source and the HTTP headers state.
+    /// Language and canonical address as stated by the source and the HTTP headers.
     pub fn stated(&self) -> (String, Option<String>) {
         let languages = [self.language, self.http_language].into_iter().flatten();
         let language = languages.map(primary_language).find(|it| !it.is_empty());
@@ -158,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_says_what_was_hidden_and_is_made_without_it() {
+    fn hidden_text_is_counted_and_left_out_of_the_signature() {
         let mut by = fingerprinter();
         let hiding = by.html("<p>Green tea<p hidden>white tea and black tea").unwrap();
         assert_eq!((hiding.hidden_bytes, hiding.hides_most), (19, true));

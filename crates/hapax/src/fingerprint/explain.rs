@@ -1,7 +1,7 @@
-//! Explains why two pages are, or are not, near-duplicates. Slow and exact: for display, not for search.
+//! Explains why two pages are near-duplicates, or why not. Slow and exact: for display, not for search.
 //!
-//! Makes both signatures and measures Khan's percentage of agreeing bits, the sketch's estimate, the exact Jaccard
-//! similarity of the shingles and the cosine of the weighted features. Names the differing bits with their
+//! Makes both signatures and measures Khan's percentage of equal bits, the sketch's estimate, the exact Jaccard
+//! similarity of the shingles and the cosine of the weighted features. Lists the differing bits with their
 //! strength, and the places of shared and differing shingles in both texts.
 //!
 //! Source: Khan 2015, III.I for the percentage; Sood 2011, II.A and VII.B for the cosine.
@@ -13,38 +13,36 @@ use crate::features::{ShingleSize, shingles};
 use crate::text::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that can be said about a pair.
+/// The result of comparing two pages.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The left page's signature.
     pub left: Signature,
-    /// The right page's signature.
     pub right: Signature,
-    /// Do both show exactly the same text?
+    /// Whether both texts are equal.
     pub same_text: bool,
-    /// Fingerprints and sketch; `None` when a page has no features.
+    /// Comparison of fingerprints and sketches; `None` if a page has no features.
     pub bits: Option<BitComparison>,
-    /// |A ∩ B| / |A ∪ B| over the sketch's shingles; 1 for two empty pages of equal text.
+    /// |A ∩ B| / |A ∪ B| over the sketch's shingles; 1 for two empty pages with equal text.
     pub jaccard: f64,
     /// |A ∩ B| / min(|A|, |B|): near 1 when one page contains the other.
     pub containment: f64,
-    /// Of the weighted features that the fingerprint is made of.
+    /// Cosine of the weighted feature vectors behind the fingerprints.
     pub cosine: f64,
-    /// Distinct shingles of both pages.
+    /// Number of distinct shingles in both pages.
     pub shared: usize,
-    /// Distinct shingles of the left page alone.
+    /// Number of distinct shingles in the left page only.
     pub only_left: usize,
-    /// Distinct shingles of the right page alone.
+    /// Number of distinct shingles in the right page only.
     pub only_right: usize,
-    /// The left text by what is shared.
+    /// The left text, split into shared and unshared passages.
     pub left_passages: Vec<Passage>,
-    /// The right text by what is shared.
+    /// The right text, split into shared and unshared passages.
     pub right_passages: Vec<Passage>,
-    /// Every shared shingle: where it first stands in both texts, in the left one's order.
+    /// First place of every shared shingle in both texts, in order of the left text.
     pub shared_shingles: Vec<(Place, Place)>,
 }
 
-/// What the fingerprints say.
+/// Comparison of two fingerprints.
 #[derive(Clone, Debug)]
 pub struct BitComparison {
     pub distance: u32,
@@ -61,18 +59,18 @@ pub struct DifferingBit {
     pub bit: u8,
     pub left_sum: i64,
     pub right_sum: i64,
-    /// 1 for the left page's weakest bit, 64 for its strongest.
+    /// 1 for the weakest bit of the left page, 64 for the strongest.
     pub left_rank: u8,
     /// The same for the right page.
     pub right_rank: u8,
 }
 
-/// A stretch of words of a text that all are, or all are not, in shared shingles.
+/// A run of words that are all in shared shingles, or all not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// From the first word's start to the last word's end.
     pub place: Place,
-    /// Is it in the other text too?
+    /// Whether the other text has it.
     pub shared: bool,
 }
 
@@ -93,7 +91,7 @@ pub fn compare(by: &mut Fingerprinter, left: &str, right: &str) -> Comparison {
     let same_text = left_signature.content == right_signature.content;
     let union = shared + only_left + only_right;
     let smaller = left_side.first.len().min(right_side.first.len());
-    // Two texts without words are alike only if they are the same text.
+    // Texts without words are similar only if they are equal.
     let without_words = f64::from(u8::from(same_text));
     let share = |of: usize| if of == 0 { without_words } else { shared as f64 / of as f64 };
 
@@ -147,12 +145,12 @@ fn compare_bits(left: &Signature, right: &Signature) -> Option<BitComparison> {
     })
 }
 
-/// One text's words and shingles with their places.
+/// The words and shingles of one text with their places.
 struct Side {
     words: Vec<u64>,
     places: Vec<Place>,
     shingles: Vec<u64>,
-    /// Words in each shingle: the recipe's, or all when there are fewer.
+    /// Words per shingle: the recipe's number, or all words if there are fewer.
     width: usize,
     first: BTreeMap<u64, Place>,
 }
@@ -171,7 +169,7 @@ impl Side {
         Self { words, places, shingles: hashes, width, first }
     }
 
-    /// Distinct shingles in text order.
+    /// The first place of each distinct shingle, in text order.
     fn first_places(&self) -> Vec<(u64, Place)> {
         let mut seen = BTreeSet::new();
         self.shingles
@@ -181,7 +179,7 @@ impl Side {
             .collect()
     }
 
-    /// A word is shared when some shingle that covers it is.
+    /// A word is shared if a shared shingle covers it.
     fn passages(&self, other: &Self) -> Vec<Passage> {
         let mut shared_until = 0;
         let mut passages: Vec<Passage> = Vec::new();
@@ -199,7 +197,7 @@ impl Side {
     }
 }
 
-/// The cosine of the feature vectors; `None` when one has no features.
+/// Cosine of the feature vectors; `None` if a text has no features.
 fn cosine(by: &Fingerprinter, left: &Side, right: &Side) -> Option<f64> {
     let recipe = by.recipe();
     let vector = |side: &Side| {
@@ -274,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_itself_and_nothing_is_like_no_text() {
+    fn equal_texts_have_similarity_one_and_an_empty_text_matches_nothing() {
         let same = compared(LEFT, LEFT);
         assert!(same.same_text);
         assert_eq!((same.jaccard, same.cosine, same.only_left), (1.0, 1.0, 0));

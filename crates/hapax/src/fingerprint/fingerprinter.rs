@@ -1,9 +1,9 @@
-//! A recipe made ready to run: pages in, signatures out.
+//! Makes signatures of pages by a recipe.
 //!
-//! A [`Fingerprinter`] owns every buffer, so a million pages take no more memory than the largest of them. Threads
-//! take a clone each; clones share the tables. Guarantees that the same bytes and recipe give the same signature on
-//! every platform and thread, whether the text comes whole or in parts. A page without features has no fingerprint,
-//! so empty pages match nothing.
+//! A [`Fingerprinter`] owns every buffer, so a million pages take no more memory than the largest of them.
+//! Clone it for each thread; clones share the tables. Guarantees that the same bytes and recipe give the same
+//! signature on every platform and thread. A page without features has no fingerprint, so empty pages match
+//! nothing.
 
 use super::bits::{BitSums, Fingerprint};
 use super::content::ContentHash;
@@ -20,27 +20,30 @@ use crate::page::{Body, Document, ExtractOptions, Extractor, Hints, Page, PageEr
 use crate::text::language::{Stemming, StopWords};
 use std::sync::Arc;
 
-/// What remains of a page: everything later stages compare.
+/// The signature of a page: everything that later stages compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
-    /// Equal exactly for equal extracted texts; of pages with few words, for equal titles and addresses in the text, too.
+    /// Equal exactly for equal extracted texts; for pages with few words, titles and addresses in
+    /// the text must be equal, too.
     pub content: ContentHash,
     /// Words that passed the filters.
     pub words: u32,
     /// Shingles that went into the fingerprint, repeats included.
     pub features: u32,
-    /// Fewer features than the recipe asks for: similarity says little about such a page.
+    /// Whether the page has fewer features than the recipe requires; similarity means little for
+    /// such a page.
     pub too_short: bool,
-    /// Bytes of text that the page's markup hides, white space left out; nothing else is made of them.
+    /// Bytes of text hidden by the page's markup, without white space; hidden text is not used
+    /// otherwise.
     pub hidden_bytes: usize,
-    /// More text is hidden than shown.
+    /// Whether more text is hidden than shown.
     pub hides_most: bool,
-    /// `None` when the page has no features.
+    /// `None` if the page has no features.
     pub comparable: Option<Comparable>,
 }
 
 impl Signature {
-    /// Of a page without text: only its content can be equal to that of others.
+    /// For a page without text, which can only be an exact copy.
     pub const fn without_text(content: ContentHash) -> Self {
         Self {
             content,
@@ -58,13 +61,13 @@ impl Signature {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparable {
     pub fingerprint: Fingerprint,
-    /// What the bits were cut from; says which are weak.
+    /// The sums behind the bits, which show the weak ones.
     pub sums: BitSums,
-    /// Confirms what the fingerprint proposes.
+    /// Confirms near-duplicates that the fingerprint proposes.
     pub sketch: Sketch,
 }
 
-/// Makes signatures by one recipe. Reuse it; clone it for another thread.
+/// Makes signatures by one recipe. Reuse it to keep its buffers; clone it for another thread.
 #[derive(Debug)]
 pub struct Fingerprinter {
     pub(super) recipe: Arc<Recipe>,
@@ -76,11 +79,11 @@ pub struct Fingerprinter {
 }
 
 impl Fingerprinter {
-    /// Makes a recipe ready. TF-IDF recipes need `weights`, others must not have them.
+    /// Makes a fingerprinter. TF-IDF recipes need `weights`; others must not have them.
     ///
     /// # Errors
     ///
-    /// The recipe is invalid, or table and recipe do not belong together.
+    /// The recipe is invalid, or the table does not fit it.
     pub fn new(
         recipe: Recipe,
         weights: Option<Arc<FrequencyWeights>>,
@@ -121,50 +124,48 @@ impl Fingerprinter {
         &self.recipe
     }
 
-    /// What the fingerprints are labelled with.
+    /// The label of its fingerprints: name and digest of the recipe.
     pub fn recipe_id(&self) -> &RecipeId {
         &self.id
     }
 
-    /// The signature of a page given as bytes: HTML or plain text in any encoding.
+    /// The signature of a page as bytes: HTML or plain text in any encoding.
     ///
     /// # Errors
     ///
-    /// The bytes are neither.
+    /// The bytes are neither HTML nor text.
     pub fn page(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<Signature, PageError> {
         let Hints { content_type, url } = *hints;
         let document = Document { content_type, url, ..Document::new(Body::Bytes(bytes)) };
         Ok(self.document(&document)?.signature)
     }
 
-    /// The signature of a page given as decoded HTML.
+    /// The signature of a page as decoded HTML.
     ///
     /// # Errors
     ///
-    /// The page exceeds a limit that cannot be met by cutting it.
+    /// The page exceeds a limit and cannot be cut.
     pub fn html(&mut self, html: &str) -> Result<Signature, PageError> {
         Ok(self.document(&Document::new(Body::Html(html)))?.signature)
     }
 
-    /// The signature of a plain text.
     ///
     /// # Errors
     ///
-    /// The text exceeds a limit that cannot be met by cutting it.
+    /// The text exceeds a limit and cannot be cut.
     pub fn text(&mut self, text: &str) -> Result<Signature, PageError> {
         Ok(self.document(&Document::new(Body::Text(text)))?.signature)
     }
 
-    /// The fingerprint of a plain text.
     ///
     /// # Errors
     ///
-    /// [`Error::NoWords`](crate::Error::NoWords) when there is nothing to compare.
+    /// [`Error::NoWords`](crate::Error::NoWords) if the text has no words.
     pub fn fingerprint(&mut self, text: &str) -> Result<Fingerprint, crate::Error> {
         self.text(text)?.comparable.map(|it| it.fingerprint).ok_or(crate::Error::NoWords)
     }
 
-    /// The signature of a page that is extracted already, under this recipe's extent.
+    /// The signature of an extracted page, for this recipe's extent.
     pub fn extracted(&mut self, page: &Page) -> Signature {
         let signature = self.extracted_text(&page.text);
         let few = ContentHash::of_few_words(page, self.recipe.extent, signature.words);
@@ -191,7 +192,7 @@ impl Default for Fingerprinter {
 }
 
 impl Clone for Fingerprinter {
-    /// Same recipe, tables and key, own buffers.
+    /// Copies recipe, tables and key, not the buffers.
     fn clone(&self) -> Self {
         let (recipe, weights) = (Arc::clone(&self.recipe), self.weights.clone());
         let words = self.maker.words.clone();
@@ -200,9 +201,9 @@ impl Clone for Fingerprinter {
     }
 }
 
-/// The features of pages by a recipe, for training its frequency table.
+/// Extracts the features of pages by a recipe, for training its frequency table.
 ///
-/// A TF-IDF recipe cannot run before its table is trained; this is the part of it that can.
+/// A TF-IDF recipe cannot make fingerprints before its table is trained, but it can make features.
 #[derive(Debug)]
 pub struct FeatureReader {
     extractor: Extractor,
@@ -213,14 +214,14 @@ pub struct FeatureReader {
 }
 
 impl Clone for FeatureReader {
-    /// Same recipe, own buffers.
+    /// Copies the recipe, not the buffers.
     fn clone(&self) -> Self {
         Self::assemble(self.recipe.clone(), self.words.clone())
     }
 }
 
 impl FeatureReader {
-    /// Makes the features part of a recipe ready.
+    /// Makes a feature reader.
     ///
     /// # Errors
     ///
@@ -237,7 +238,7 @@ impl FeatureReader {
         Self { extractor, words, recipe, hashes: Vec::new(), features: Vec::new() }
     }
 
-    /// A document's text and its features, repeats included; the caller may reorder them.
+    /// The text of a document and its features with repeats; the caller may reorder them.
     ///
     /// # Errors
     ///
@@ -255,11 +256,11 @@ impl FeatureReader {
     }
 }
 
-/// What cuts a text into words and hashes them by a recipe.
+/// The word hasher of a recipe.
 ///
 /// # Errors
 ///
-/// A language is not known.
+/// A stop-word list or stemmer is unknown.
 pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
     let filter = WordFilter {
         min_chars: usize::from(recipe.min_word_chars),
@@ -274,7 +275,7 @@ pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
         .taking_confusables(recipe.confusables))
 }
 
-/// The buffers between an extracted text and its signature.
+/// The buffers for making signatures from texts.
 #[derive(Debug)]
 pub(super) struct Maker {
     kernel: Kernel,
@@ -290,7 +291,7 @@ impl Maker {
         Self { kernel, words, hashes: Vec::new(), features: Vec::new(), sketcher }
     }
 
-    /// The signature; and with a maker of keyed sketches, that one reads the text as well.
+    /// Makes the signature. If a keyed maker is given, it reads the text as well.
     pub(super) fn signature(
         &mut self,
         text: &str,
@@ -333,10 +334,10 @@ impl Maker {
     }
 }
 
-/// Numbers for which a buffer is kept: 8 MB.
+/// Buffers up to this many numbers (8 MB) are kept.
 const KEPT: usize = 1 << 20;
 
-/// A buffer that has been read is given back if it is large: not all of a long text's are needed at the same time.
+/// Frees a buffer if it is large. A long text needs several buffers, but not all at the same time.
 pub(super) fn give_back(buffer: &mut Vec<u64>) {
     if buffer.capacity() > KEPT {
         *buffer = Vec::new();
@@ -361,7 +362,7 @@ fn tally(
             features.dedup();
             tally.add_all(features);
         }
-        // `new` has refused TF-IDF without a table.
+        // `new` refuses TF-IDF without a table.
         (Weighting::Count | Weighting::TfIdf, _) => tally.add_all(features),
     }
     tally

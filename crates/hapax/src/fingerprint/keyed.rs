@@ -1,11 +1,12 @@
-//! Sketches under a key, for matches that nobody could prepare.
+//! Keyed sketches, which detect forged matches.
 //!
-//! The recipe is public, so a text can be made whose fingerprint and sketch are those of another one. Whoever
-//! removes pages confirms a match under a [`Key`] that was not known when the pages were made: the words themselves
-//! are hashed with it, so that neither chosen minima nor words with colliding public hashes outlive it. The text, its
-//! words and its shingles are those of the recipe, and so is the true Jaccard similarity of two pages.
+//! Recipes are public, so an attacker can construct a text with the fingerprint and sketch of another one.
+//! Before a page is removed, a match can be confirmed under a [`Key`] that was unknown when the pages were
+//! written: words are hashed with the key, so neither chosen minima nor words with colliding public hashes
+//! carry over. Text, words and shingles are those of the recipe, and so is the true Jaccard similarity of two
+//! pages.
 //!
-//! Does not say when a match is confirmed or contradicted: [`similarity`](crate::similarity) does.
+//! Does not decide whether a match is confirmed; [`similarity`](crate::similarity) does.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::features::{ShingleSize, WordHasher, shingles, shingles_by};
 use crate::hamming::Kernel;
 use crate::page::{Document, ExtractOptions, Extractor, PageError};
 
-/// Makes hashes of words that cannot be computed without it.
+/// A secret for word hashes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     bytes: Arc<[u8]>,
@@ -26,7 +27,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key from bytes that nobody can guess.
+    /// Makes a key from bytes that cannot be guessed.
     pub fn new(bytes: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("hapax: key of confirmations");
         hasher.update(bytes);
@@ -35,7 +36,7 @@ impl Key {
         Self { bytes: bytes.into(), secret: Arc::new(secret) }
     }
 
-    /// What it was made from, to be kept where nobody else reads it.
+    /// The bytes it was made from; keep them secret.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -47,7 +48,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Reads documents as a recipe does and hashes their words with a key. One for each thread.
+/// Reads documents by a recipe and hashes their words with a key. One per thread.
 #[derive(Debug)]
 pub struct KeyedReader {
     extractor: Extractor,
@@ -56,7 +57,7 @@ pub struct KeyedReader {
 }
 
 impl Fingerprinter {
-    /// A reader by this recipe.
+    /// A reader with this recipe.
     pub fn keyed(&self, key: &Key) -> KeyedReader {
         let extent = self.recipe.extent;
         let extractor = Extractor::new(ExtractOptions { extent, ..Default::default() });
@@ -64,14 +65,14 @@ impl Fingerprinter {
         KeyedReader { extractor, words, maker: self.keyed_maker(key, Size::Full) }
     }
 
-    /// The same recipe; documents get a sketch under the key, too.
+    /// The same fingerprinter, which also makes keyed sketches.
     #[must_use]
     pub fn with_key(mut self, key: &Key) -> Self {
         self.keyed = Some(self.keyed_maker(key, Size::Full));
         self
     }
 
-    /// The same recipe; documents get a short sketch under the key, too.
+    /// The same fingerprinter, which also makes short keyed sketches.
     #[must_use]
     pub fn with_short_key(mut self, key: &Key) -> Self {
         self.keyed = Some(self.keyed_maker(key, Size::Short));
@@ -93,14 +94,14 @@ enum Size {
     Short,
 }
 
-/// The buffers between the words of a text and its sketch under a key.
+/// The buffers for making keyed sketches.
 #[derive(Debug)]
 pub(super) struct KeyedMaker {
     kernel: Kernel,
     key: Key,
     shingle: ShingleSize,
     size: Size,
-    /// Of the words of the text that is read.
+    /// Hashes of the words of the current text.
     hashes: Vec<u64>,
     shingles: Vec<u64>,
     sketcher: Sketcher,
@@ -114,13 +115,13 @@ impl KeyedMaker {
         Self { kernel: Kernel::best(), key, shingle, size, hashes, shingles, sketcher, short }
     }
 
-    /// Appends the public hashes of the words of a text, and remembers those under the key.
+    /// Appends the public hashes of the words of a text, and keeps those under the key.
     pub(super) fn read(&mut self, words: &mut WordHasher, text: &str, public: &mut Vec<u64>) {
         self.hashes.clear();
         words.hash_both(text, &self.key.secret, public, &mut self.hashes);
     }
 
-    /// Of the text that was read last, the one of the size that is made; neither without words.
+    /// The sketch of the last text, in the size that was asked for; both are `None` without words.
     pub(super) fn sketches(&mut self) -> (Option<Sketch>, Option<ShortSketch>) {
         self.shingles.clear();
         shingles_by(self.kernel, &self.hashes, self.shingle, &mut self.shingles);
@@ -135,14 +136,14 @@ impl KeyedMaker {
 }
 
 impl Clone for KeyedMaker {
-    /// Same recipe and key, own buffers.
+    /// Copies recipe and key, not the buffers.
     fn clone(&self) -> Self {
         Self::new(self.key.clone(), self.shingle, self.size)
     }
 }
 
 impl KeyedReader {
-    /// The shingles of a document's sketch, distinct and ascending.
+    /// The shingles behind a document's sketch, distinct and ascending.
     ///
     /// # Errors
     ///
@@ -157,7 +158,7 @@ impl KeyedReader {
         Ok(set)
     }
 
-    /// The sketch of a document under the key; `None` without words.
+    /// The keyed sketch of a document; `None` without words.
     pub fn sketch(&mut self, document: &Document<'_>) -> Result<Option<Sketch>, PageError> {
         self.read(document)?;
         Ok(self.maker.sketches().0)
@@ -171,7 +172,7 @@ impl KeyedReader {
     }
 }
 
-/// The Jaccard similarity of two sets, distinct and ascending; 1 of two empty ones.
+/// The Jaccard similarity of two sets, which must be distinct and ascending; 1 for two empty ones.
 pub fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     let (mut i, mut j, mut shared) = (0, 0, 0usize);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprinter_with_a_key_makes_the_reader_s_sketch_and_its_own_signature() {
+    fn a_fingerprinter_with_a_key_makes_the_reader_s_sketch_and_an_unchanged_signature() {
         let (plain, key) = (Fingerprinter::default(), Key::new(b"any"));
         let text = text(&(0..40).collect::<Vec<_>>());
         let document = Document::new(Body::Text(&text));
@@ -239,7 +240,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_key_does_not_change_how_alike_two_texts_are(
+        fn the_key_does_not_change_the_similarity_of_two_texts(
             a in prop::collection::vec(0u16..9, 6..60),
             b in prop::collection::vec(0u16..9, 6..60),
         ) {

@@ -1,8 +1,8 @@
 //! Makes signatures from features: SimHash fingerprints, the strength of each bit, sketches, recipes.
 //!
-//! Start at [`bits`] for the values and [`fingerprinter`] for making them; [`recipe`] names the whole way from
-//! bytes to bits, and [`document`] takes a document with all that is known of it. Does not know where documents
-//! come from or where fingerprints are stored.
+//! Start at [`bits`] for the values and [`fingerprinter`] for making them; [`recipe`] defines every step from
+//! bytes to bits, and [`document`] handles a document with its metadata. Does not know where documents come
+//! from or where fingerprints are stored.
 
 pub mod bits;
 pub mod content;

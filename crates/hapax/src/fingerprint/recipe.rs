@@ -1,9 +1,9 @@
-//! A recipe: the whole way from bytes to bits, as data with a name and a version.
+//! A recipe: every step from bytes to bits, as data with a name and a version.
 //!
-//! A recipe's identity is its name and a digest of everything that decides the bits; comparing fingerprints of two
-//! recipes is an error. Guarantees that a built-in recipe never changes under its name: whatever would move a
-//! golden vector in `vectors/` gets a new name. Does not read files: [`from_toml`](Recipe::from_toml) parses their
-//! text.
+//! A recipe is identified by its name and a digest of every setting that affects the bits; comparing
+//! fingerprints of two recipes is an error. Guarantees that a built-in recipe never changes under its name:
+//! whatever would change a golden vector in `vectors/` gets a new name. Does not read files:
+//! [`from_toml`](Recipe::from_toml) parses their text.
 
 use super::recipe_id::RecipeId;
 use super::simhash::Tie;
@@ -12,65 +12,64 @@ use crate::page::Extent;
 use crate::text::language::{Stemming, StopWords, UnknownLanguage};
 use crate::text::{Confusables, Joined, Unspaced};
 
-/// The version of everything a recipe does not spell out: text extraction, normalisation, word
+/// Version of everything that a recipe does not spell out: text extraction, normalisation, word
 /// rules, hashes. Part of every recipe's digest.
 pub const PIPELINE_VERSION: u32 = 2;
 
-/// How much a feature counts.
+/// How features are weighted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weighting {
-    /// Once, however often it occurs.
+    /// 1, however often the feature occurs.
     Presence,
-    /// As often as it occurs.
+    /// The number of occurrences.
     Count,
-    /// As often as it occurs, times how rare it is in a trained table.
+    /// The number of occurrences, times the rarity in a trained table.
     TfIdf,
 }
 
-/// From bytes to bits. See `docs/reference/fingerprint.md` for what each field decides.
+/// From bytes to bits. `docs/reference/fingerprint.md` explains each field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
     /// Name and version, such as `web-2`.
     pub name: String,
-    /// The whole body or the main content only.
+    /// The whole page or the main content only.
     pub extent: Extent,
-    /// How scripts without spaces become words.
+    /// How text in scripts without spaces is split into words.
     pub unspaced: Unspaced,
-    /// What becomes of words with a sign inside.
+    /// How words with a sign inside are split.
     pub joined: Joined,
-    /// What becomes of letters that look like those of another script.
+    /// How look-alike letters of other scripts are treated.
     pub confusables: Confusables,
-    /// Shorter words are dropped; counted in characters.
+    /// Minimum length of a word in characters; shorter words are dropped.
     pub min_word_chars: u8,
     /// ISO 639-1 code of the stop-word list.
     pub stop_words: Option<String>,
     /// Name of the stemming algorithm.
     pub stemming: Option<String>,
-    /// Words in a feature.
+    /// Words per feature.
     pub shingle: ShingleSize,
-    /// What a feature weighs.
+    /// How features are weighted.
     pub weighting: Weighting,
     /// Seed of the word hash.
     pub seed: u64,
-    /// The bit at a sum of zero.
+    /// The value of a bit whose sum is zero.
     pub tie: Tie,
-    /// Words in a shingle of the sketch.
+    /// Words per shingle of the sketch.
     pub sketch_shingle: ShingleSize,
-    /// A page with fewer features is flagged as too short to judge.
+    /// A page with fewer features is too short for near matches.
     pub min_features: u32,
 }
 
-/// Fewer features than this flag a page as too short to judge, unless the recipe says
-/// otherwise.
+/// Default of [`Recipe::min_features`]: a page with fewer features is too short for near matches.
 pub const MIN_FEATURES: u32 = 10;
-/// Words in a shingle of the sketch, unless the recipe says otherwise.
+/// Default number of words per shingle of the sketch.
 pub const SKETCH_SHINGLE: u8 = 5;
 
-/// The recipe that is used when none is named.
+/// The default recipe.
 pub const DEFAULT_RECIPE: &str = "web-2";
 
-/// The default before text that a page hides was left out; its fingerprints are not made any more.
+/// The default before hidden text was left out; its fingerprints can no longer be made.
 const FORMER_RECIPE: &str = "web-1";
 
 impl Default for Recipe {
@@ -88,13 +87,14 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// There is none of this name.
+    /// No built-in recipe has this name.
     pub fn built_in(name: &str) -> Result<Self, RecipeError> {
         let mut recipe = Self::base(name);
         match name {
-            // Chosen by measured quality (docs/benchmarks/quality.md): words as often as they occur propose
-            // best; the title distinguishes templates; characters make Chinese and Japanese shingles
-            // as long as they are said to be, parts do so for names with dots and dashes below.
+            // Chosen by measured quality (docs/benchmarks/quality.md): word counts propose
+            // candidates best; the title distinguishes pages of one template; characters give
+            // Chinese and Japanese shingles a defined length, and parts do so for names with dots
+            // and dashes.
             DEFAULT_RECIPE => {
                 recipe.extent = Extent::Page;
                 recipe.unspaced = Unspaced::Characters;
@@ -144,8 +144,8 @@ impl Recipe {
         }
     }
 
-    /// A digest of which features are made, whatever they weigh: a frequency table belongs
-    /// to this.
+    /// A digest of the settings that decide which features are made, without weights. A frequency
+    /// table is tied to it.
     pub fn features_key(&self) -> u64 {
         digest(&format!(
             "features pipeline={PIPELINE_VERSION} extent={:?} {}",
@@ -154,7 +154,7 @@ impl Recipe {
         ))
     }
 
-    /// The identity of the fingerprints this recipe makes with these weights.
+    /// The identity of fingerprints made by this recipe with these weights.
     pub fn id(&self, weights: Option<&FrequencyWeights>) -> RecipeId {
         let table = weights.map_or(0, FrequencyWeights::digest);
         let settings = format!(
@@ -184,7 +184,7 @@ impl Recipe {
         )
     }
 
-    /// Checks what the types cannot.
+    /// Checks values that the types do not restrict.
     ///
     /// # Errors
     ///
@@ -210,7 +210,7 @@ fn digest(settings: &str) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Why a recipe cannot be used.
+/// A recipe cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipeError {
@@ -225,28 +225,28 @@ pub enum RecipeError {
          repository, index or result again from its pages"
     )]
     Former,
-    /// A name that would not survive in a file or a header.
+    /// The name has characters that files or headers cannot hold.
     #[error("`{given}` cannot name a recipe: 1 to 64 letters, digits, `-`, `_` or `.`")]
     Name { given: String },
-    /// The text of a recipe file does not parse.
+    /// The file is not valid TOML or has unknown fields.
     #[error("recipe file: {reason}")]
     File { reason: String },
-    /// A number outside its range.
+    /// A number is out of range.
     #[error("recipe file: {field} = {given} is out of range: {range}")]
     Range { field: &'static str, given: u64, range: &'static str },
     #[error(transparent)]
     Language(#[from] UnknownLanguage),
-    /// TF-IDF weights need a trained table.
+    /// A TF-IDF recipe needs a trained table.
     #[error(
         "recipe {recipe} weighs words by a frequency table and none was given; `hapax train` makes one"
     )]
     NeedsTable { recipe: String },
-    /// A table was given to a recipe that has no use for it.
+    /// The recipe has no use for a table.
     #[error(
         "recipe {recipe} does not use a frequency table; leave it out or use weight = \"tf-idf\""
     )]
     NeedsNoTable { recipe: String },
-    /// The table does not fit.
+    /// The table does not fit the recipe.
     #[error(transparent)]
     Table(#[from] crate::features::FrequencyError),
 }

@@ -1,8 +1,8 @@
-//! Recipes as TOML: what a user writes, turned into a [`Recipe`] or refused.
+//! Reads and writes recipes as TOML.
 //!
-//! Every field but the name may be left out and then is that of `base`, a built-in recipe,
-//! or of the default one. An unknown field is an error: a misspelt setting must not silently
-//! make other fingerprints.
+//! Every field except the name is optional; missing fields are taken from `base`, a built-in recipe, or else
+//! from the default recipe. An unknown field is an error, because a misspelt setting must not silently change
+//! fingerprints.
 
 use super::recipe::{DEFAULT_RECIPE, Recipe, RecipeError, Weighting};
 use super::simhash::Tie;
@@ -31,16 +31,16 @@ struct RecipeFile {
     min_features: Option<u32>,
 }
 
-/// How a recipe file switches off a list that its base has.
+/// Switches off a list that the base recipe has.
 const NONE: &str = "none";
 
 impl Recipe {
-    /// Reads a recipe file's text.
+    /// Parses a recipe file.
     ///
     /// # Errors
     ///
-    /// It is not TOML, has unknown fields, values out of range, an unknown language or base,
-    /// or takes the name of a built-in recipe.
+    /// The text is not TOML, has unknown fields, values out of range, or an unknown language or
+    /// base, or takes the name of a built-in recipe.
     pub fn from_toml(text: &str) -> Result<Self, RecipeError> {
         let file: RecipeFile = toml::from_str(text)
             .map_err(|e| RecipeError::File { reason: e.to_string().trim_end().to_owned() })?;
@@ -76,7 +76,8 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// The settings as a recipe file, with what each may be. A built-in recipe needs another name there.
+    /// Writes the settings as a recipe file, with comments on allowed values. Give a built-in
+    /// recipe a new name before loading it again.
     pub fn to_toml(&self) -> String {
         let rename = match Self::BUILT_IN.contains(&self.name.as_str()) {
             true => "  # built in: a file needs another name",
@@ -115,7 +116,7 @@ impl Recipe {
     }
 }
 
-/// How a file spells a setting, in quotes.
+/// The spelling of a setting in a file, in quotes.
 fn word(setting: impl Serialize) -> String {
     toml::Value::try_from(setting).map(|value| value.to_string()).unwrap_or_default()
 }
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_as_the_same_recipe() {
+    fn a_written_recipe_is_read_as_the_same_recipe() {
         for name in Recipe::BUILT_IN {
             let mut recipe = Recipe::built_in(name).unwrap();
             assert!(refused(&recipe.to_toml()).contains("built in"));

@@ -1,11 +1,11 @@
-//! What fingerprints are labelled with: the recipe's name and a digest of all its settings.
+//! The label of fingerprints: the recipe's name and a digest of all its settings.
 //!
-//! Fingerprints of different labels are refused, not compared.
+//! Fingerprints with different labels are refused, not compared.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which recipe made a fingerprint: the name for people, the digest for certainty.
+/// Identifies the recipe of a fingerprint: a name for people and a digest of all settings.
 ///
 /// Written `name:digest`, the digest as sixteen hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,12 +20,11 @@ impl RecipeId {
         Self { name: name.to_owned(), digest }
     }
 
-    /// The recipe's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Refuses to go on when fingerprints of `other` would be compared with ours.
+    /// Checks that fingerprints of `other` are comparable with ours.
     ///
     /// # Errors
     ///
@@ -57,7 +56,7 @@ impl FromStr for RecipeId {
     }
 }
 
-/// Fingerprints of two recipes were to be compared.
+/// An attempt to compare fingerprints of two recipes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "fingerprints of recipe {ours} and of recipe {theirs} cannot be compared; make both with one \
@@ -68,7 +67,7 @@ pub struct RecipeMismatch {
     pub theirs: RecipeId,
 }
 
-/// A text that is not a recipe id.
+/// The text is not a recipe id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not a recipe id: NAME:16-hexadecimal-digits")]
 pub struct ParseRecipeIdError {

@@ -1,28 +1,28 @@
-//! A short sketch: 32 bytes that distinguish a forged match from a true one.
+//! A short sketch of 32 bytes, to distinguish forged matches from true ones.
 //!
-//! Made with a [`Key`](super::keyed::Key), it contradicts matches of public signatures that the texts do not bear
-//! out; it proposes and confirms nothing by itself. It is a MinHash of [`BINS`] values as in [`sketch`](super::sketch), two bits
-//! of each kept: two sketches agree in a bin with probability J + (1 - J) / 4, where J is the Jaccard similarity.
-//!
-//! An eighth of the sketch's bins costs an eighth of its time on short texts, and its larger error does no harm:
-//! only estimates far below the bound count (`docs/internals/sketch-choice.md`).
+//! Made with a [`Key`](super::keyed::Key), it refutes matches of public signatures between dissimilar texts; it
+//! does not propose or confirm anything by itself. It is a MinHash of [`BINS`] values as in
+//! [`sketch`](super::sketch), with two bits of each: two sketches agree in a bin with probability J + (1 - J) /
+//! 4, where J is the Jaccard similarity. With an eighth of the sketch's bins it takes an eighth of the time on
+//! short texts; the larger error is harmless, because only estimates far below the bound count
+//! (`docs/internals/sketch-choice.md`).
 
 use super::sketch::{Estimate, Sketcher};
 
-/// How many minima a short sketch is made of.
+/// Number of minima in a short sketch.
 pub const BINS: usize = 128;
-/// Bytes of a short sketch.
+/// Size of a short sketch in bytes.
 pub const BYTES: usize = BINS / 4;
 
 const PER_WORD: usize = 32;
 /// The lower bit of each bin.
 const LOWER: u64 = u64::MAX / 3;
 
-/// Two bits of each of [`BINS`] minima.
+/// Two bits of each of the [`BINS`] minima.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShortSketch([u64; BINS / PER_WORD]);
 
-/// Makes short sketches. Reuse it: it keeps its bins.
+/// Makes short sketches. Reuse it to keep its bins.
 #[derive(Clone, Debug)]
 pub struct ShortSketcher(Sketcher);
 
@@ -33,7 +33,7 @@ impl Default for ShortSketcher {
 }
 
 impl ShortSketcher {
-    /// The sketch of a set of shingles; repeats do no harm. `None` of an empty set.
+    /// The sketch of a set of shingles; repeats are ignored. `None` for an empty set.
     pub fn sketch(&mut self, shingles: &[u64]) -> Option<ShortSketch> {
         let minima = self.0.minima(shingles)?;
         let mut words = [0; BINS / PER_WORD];
@@ -45,14 +45,14 @@ impl ShortSketcher {
 }
 
 impl ShortSketch {
-    /// The estimated Jaccard similarity of the two sets of shingles.
+    /// The estimated Jaccard similarity of the two shingle sets.
     pub fn estimate(&self, other: &Self) -> Estimate {
         let differing = |(a, b): (&u64, &u64)| ((a ^ b | (a ^ b) >> 1) & LOWER).count_ones();
         let differing: u32 = self.0.iter().zip(&other.0).map(differing).sum();
         Estimate::of(BINS as u32, differing, 4.0)
     }
 
-    /// As stored: bin `i` is bits `2 (i % 4)` and above of byte `i / 4`.
+    /// Encodes the sketch: bin `i` is bits `2 (i % 4)` and above of byte `i / 4`.
     pub fn to_bytes(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         for (chunk, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&self.0) {
@@ -61,7 +61,7 @@ impl ShortSketch {
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote; every 32 bytes are some sketch.
+    /// Decodes a sketch; any 32 bytes are valid.
     pub fn from_bytes(bytes: &[u8; BYTES]) -> Self {
         let mut words = [0; BINS / PER_WORD];
         for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_two_bits_of_each_minimum_and_survives_being_stored(size in 1u64..400) {
+        fn it_keeps_two_bits_of_each_minimum_and_survives_encoding(size in 1u64..400) {
             let set = set(0..size);
             let mut slow = vec![0; BINS];
             minima(&set, &mut slow);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_not_more_than_stated_and_has_no_direction() {
+    fn the_error_is_as_stated_and_unbiased() {
         for (size, shared) in [(1, 0), (12, 8), (90, 80), (400, 300), (3000, 2700)] {
             let trials = if size > 1000 { 200 } else { 2000 };
             let exact = shared as f64 / (2 * size - shared) as f64;
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_sketch() {
+    fn an_empty_set_has_no_sketch() {
         assert_eq!(ShortSketcher::default().sketch(&[]), None);
     }
 }

@@ -1,9 +1,9 @@
 //! Arranges two texts in rows of equal and differing passages, for display.
 //!
 //! A [`Comparison`] gives the first place of each shared shingle in both texts. Neighbouring shingles form a
-//! *stretch*; the heaviest chain of stretches in the same order in both texts anchors the rows, and what lies
-//! between two anchors differs. A stretch outside the chain has moved: both places carry the same number. Does not
-//! measure similarity; [`explain`](super::explain) does.
+//! *stretch*; the heaviest chain of stretches in the same order in both texts anchors the rows, and text
+//! between two anchors differs. A stretch outside the chain has moved: both its places carry the same number.
+//! Does not measure similarity; [`explain`](super::explain) does.
 
 use super::explain::{Comparison, Passage};
 use crate::text::Place;
@@ -13,16 +13,14 @@ use crate::text::Place;
 pub enum Row {
     /// The same words on both sides.
     Same { left: Place, right: Place },
-    /// What one side has here and the other has not.
+    /// Text of each side that the other side does not have here.
     Different { left: Vec<Piece>, right: Vec<Piece> },
 }
 
 /// A part of one side of a differing row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it stands.
     pub place: Place,
-    /// Whether the other text has it.
     pub mark: Mark,
 }
 
@@ -37,7 +35,7 @@ pub enum Mark {
     Elsewhere(Option<usize>),
 }
 
-/// How far back a stretch may be continued: a phrase that occurs twice interrupts one.
+/// How many stretches back one may be continued; a phrase that occurs twice interrupts one.
 const STILL_OPEN: usize = 8;
 
 /// The rows for two texts.
@@ -66,7 +64,7 @@ pub fn lay_out(comparison: &Comparison, left: &str, right: &str) -> Vec<Row> {
     let (mut left_at, mut right_at) = (0, 0);
     for &i in &chain {
         let Stretch { left: mut l, right: mut r } = stretches[i].clone();
-        // Punctuation before the same words belongs to them.
+        // Punctuation before equal words belongs to them.
         let gaps = (left[left_at..l.start].chars().rev(), right[right_at..r.start].chars().rev());
         let common = common_punctuation(gaps.0, gaps.1);
         (l.start, r.start) = (l.start - common, r.start - common);
@@ -90,7 +88,7 @@ fn stretches(shared: &[(Place, Place)], left: &str, right: &str) -> Vec<Stretch>
     for (l, r) in shared {
         let continued = stretches.iter_mut().rev().take(STILL_OPEN).find(|s| {
             match (added(left, &s.left, l), added(right, &s.right, r)) {
-                // Both grow by the same words: by as many, of the same shingle.
+                // Both sides must grow by the same number of words.
                 (Some(in_left), Some(in_right)) => in_left == in_right,
                 _ => false,
             }
@@ -106,7 +104,7 @@ fn stretches(shared: &[(Place, Place)], left: &str, right: &str) -> Vec<Stretch>
     stretches
 }
 
-/// How many words `next` adds to `so_far`; `None` if it does not directly continue it.
+/// Number of words that `next` adds to `so_far`; `None` if it is not its direct continuation.
 fn added(text: &str, so_far: &Place, next: &Place) -> Option<usize> {
     let follows = next.start >= so_far.start
         && (next.start <= so_far.end || !has_word(&text[so_far.end..next.start]));
@@ -119,8 +117,8 @@ fn has_word(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
 }
 
-/// The indices of the stretches that come in the same order in both texts, do not overlap,
-/// and together cover the most of the left text. Stretches are sorted by their left start.
+/// The indices of stretches that are in the same order in both texts, do not overlap, and together
+/// cover the most of the left text. `stretches` must be sorted by left start.
 fn heaviest_chain(stretches: &[Stretch]) -> Vec<usize> {
     let mut by_left_end: Vec<usize> = (0..stretches.len()).collect();
     by_left_end.sort_by_key(|&i| (stretches[i].left.end, i));
@@ -133,7 +131,7 @@ fn heaviest_chain(stretches: &[Stretch]) -> Vec<usize> {
     let mut ended = PrefixMax::new(right_ends.len());
     let mut next_ended = by_left_end.iter().peekable();
     for stretch in stretches {
-        // Whatever has ended on the left by now began, and was weighed, earlier.
+        // Every stretch that has ended on the left was weighed earlier.
         while let Some(&&j) = next_ended.peek()
             && stretches[j].left.end <= stretch.left.start
         {
@@ -156,7 +154,7 @@ fn heaviest_chain(stretches: &[Stretch]) -> Vec<usize> {
     chain
 }
 
-/// The greatest value at any rank below a bound, as values arrive (a Fenwick tree).
+/// The maximum value at any rank below a bound, under insertion (a Fenwick tree).
 struct PrefixMax(Vec<Option<(usize, usize)>>);
 
 impl PrefixMax {
@@ -183,7 +181,7 @@ impl PrefixMax {
     }
 }
 
-/// One text with what the engine said about it.
+/// One text with the engine's results about it.
 struct Side<'a> {
     text: &'a str,
     passages: &'a [Passage],
@@ -238,7 +236,7 @@ impl Side<'_> {
     }
 }
 
-/// Adds what lies between two anchors; nothing if that is the same on both sides.
+/// Adds the text between two anchors; nothing if it is equal on both sides.
 fn push_gap(rows: &mut Vec<Row>, left: &Side<'_>, l: Place, right: &Side<'_>, r: Place) {
     let common = match rows.last() {
         None => 0,
@@ -259,7 +257,7 @@ fn push_gap(rows: &mut Vec<Row>, left: &Side<'_>, l: Place, right: &Side<'_>, r:
     }
 }
 
-/// Bytes of what both begin with and is not words.
+/// Length in bytes of the common beginning that is not words.
 fn common_punctuation(
     left: impl Iterator<Item = char>,
     right: impl Iterator<Item = char>,
@@ -270,7 +268,7 @@ fn common_punctuation(
         .sum()
 }
 
-/// Adds what is the same on both sides, to the row before it if that is the same, too.
+/// Adds equal text; extends the previous row if that is equal text, too.
 fn push_same(rows: &mut Vec<Row>, l: Place, r: Place) {
     match rows.last_mut() {
         Some(Row::Same { left, right }) => {
@@ -313,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_word_stands_between_what_is_the_same() {
+    fn a_changed_word_is_between_equal_passages() {
         assert_eq!(
             rows("one two three four. five six seven", "one two three vier. five six seven"),
             ["one two three", "four | vier", ". five six seven"]
@@ -337,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_phrase_does_not_tear_a_passage() {
+    fn a_repeated_phrase_does_not_split_a_passage() {
         let phrase = "x1 x2 x3 x4 x5 x6 x7 x8";
         let text = format!("a1 a2 a3 {phrase} b1 b2 b3 {phrase} c1 c2 c3");
         let other = text.replace("a1", "A9");
@@ -355,7 +353,7 @@ mod tests {
         text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect()
     }
 
-    /// Texts of few words, so that they share and repeat much.
+    /// Texts from a small vocabulary, so that they share and repeat much.
     fn texts() -> impl Strategy<Value = (String, String)> {
         let word = prop::sample::select(vec!["a", "b", "c", "ü", "東", "d.", "(e)", "—"]);
         let text = || prop::collection::vec(word.clone(), 0..40).prop_map(|w| w.join(" "));
@@ -366,7 +364,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_hold_every_word_once_in_order_and_same_means_same(
+        fn rows_hold_every_word_once_in_order_and_equal_rows_are_equal(
             (left, right) in texts(),
             shingle in 1u8..4,
         ) {

@@ -1,10 +1,10 @@
 //! Accumulates weighted hashes into the 64 SimHash sums.
 //!
-//! At every position the weight is added where the hash has a 1 and subtracted where it has a 0 (Sood, Algorithm 1
-//! and equation 2.4). Counters are bit-sliced: a 64-bit word holds one binary digit of 64 counters, so adding a
-//! hash is one carry-save step of five operations per digit of its weight on average; a level keeps one word
-//! waiting and carries when a second comes. With `c` the weight of the ones at a position and `total` that of all
-//! features, the sum is exactly `2c - total`.
+//! At every position, adds the weight where the hash has a 1 and subtracts it where it has a 0 (Sood, Algorithm
+//! 1 and equation 2.4). Counters are bit-sliced: a 64-bit word holds one binary digit of 64 counters, so adding
+//! a hash takes on average one carry-save step of five operations per digit of its weight; each level keeps one
+//! word waiting and carries when a second arrives. With `c` the weight of the ones at a position and `total`
+//! that of all features, the sum is exactly `2c - total`.
 //!
 //! Source: Charikar 2002; Sood 2011, II.A; carry-save counting after Harley and Seal (Warren, Hacker's Delight,
 //! 5-1).
@@ -18,12 +18,12 @@
 use super::bits::{BitSums, Fingerprint};
 use crate::hamming::{Kernel, Lanes, Work};
 
-/// Which value a bit takes when its sum is exactly zero.
+/// The value of a bit whose sum is exactly zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "text", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "text", serde(rename_all = "kebab-case"))]
 pub enum Tie {
-    /// 0, the rule of Sood and Charikar's followers, and ours.
+    /// 0: the rule of Sood and of most implementations; the default.
     #[default]
     Zero,
     /// 1, the rule of Khan's paper (section II.A, figure 7).
@@ -33,7 +33,7 @@ pub enum Tie {
 /// Enough levels for 2^31 features of weight 2^16 each.
 const LEVELS: usize = 48;
 
-/// Sums being gathered. The order in which features come does not matter.
+/// Accumulates SimHash sums; the order of features does not matter.
 #[derive(Clone, Debug)]
 pub struct Tally {
     level: [u64; LEVELS],
@@ -95,7 +95,7 @@ impl Tally {
         self.has_waiting |= 1 << level;
     }
 
-    /// The weight of all features so far.
+    /// Total weight of all features so far.
     pub fn total(&self) -> i64 {
         self.total
     }
@@ -105,7 +105,7 @@ impl Tally {
         self.sums_by(Kernel::PORTABLE)
     }
 
-    /// The same with the instructions of a kernel.
+    /// As [`sums`](Self::sums), with the instructions of the given kernel.
     pub fn sums_by(&self, kernel: Kernel) -> BitSums {
         kernel.run(Sums(self))
     }
@@ -134,7 +134,7 @@ impl Work for Sums<'_> {
     }
 }
 
-/// Cuts the sums to bits: 1 above zero, 0 below, the tie rule at zero.
+/// The signs of the sums as bits: 1 above zero, 0 below, the tie rule at zero.
 pub fn cut(sums: &BitSums, tie: Tie) -> Fingerprint {
     let least_one = match tie {
         Tie::Zero => 1,
@@ -148,7 +148,7 @@ pub fn cut(sums: &BitSums, tie: Tie) -> Fingerprint {
     Fingerprint::from_bits(bits)
 }
 
-/// Adds three words digit by digit: (digit that stays, carry).
+/// Adds three words digit by digit; returns (sum, carry).
 #[inline(always)]
 const fn carry_save(a: u64, b: u64, c: u64) -> (u64, u64) {
     let half = a ^ b;
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Algorithm 1 of the thesis, as it stands there.
+    /// Reference implementation: Algorithm 1 of the thesis.
     fn slow_sums(features: &[(u64, u32)]) -> BitSums {
         let mut sums = [0i64; 64];
         for &(hash, weight) in features {

@@ -1,13 +1,13 @@
-//! A similarity sketch of 128 bytes: MinHash with [`BINS`] values, one bit of each kept.
+//! A similarity sketch of 128 bytes: MinHash with [`BINS`] values and one bit of each.
 //!
-//! Two sketches agree in a bin with probability J + (1 - J) / 2 for Jaccard similarity J of the shingles, so J is
-//! twice the share of agreeing bins minus one. By *fast similarity sketching*, every shingle goes to one bin in
-//! round 0; empty bins are filled by further rounds with other hashes and never replaced, so short texts fill all
-//! bins, in about `BINS * ln(BINS)` steps. [`minima`] defines the values. One bit a bin was measured best
-//! (`docs/internals/sketch-choice.md`). Does not handle hashes that are not uniform.
+//! Two sketches agree in a bin with probability J + (1 - J) / 2 for Jaccard similarity J of the shingles, so J
+//! is twice the share of equal bins minus one. By *fast similarity sketching*, round 0 assigns every shingle to
+//! one bin; further rounds with other hashes fill only the empty bins, so short texts fill all bins, too, in
+//! about `BINS * ln(BINS)` steps. [`minima`] defines the values. One bit per bin was the best choice measured
+//! (`docs/internals/sketch-choice.md`). Hashes must be uniform.
 //!
-//! Source: Dahlgaard, Knudsen and Thorup, "Fast similarity sketching", 2017; Li and König, "b-bit minwise hashing",
-//! 2010.
+//! Source: Dahlgaard, Knudsen and Thorup, "Fast similarity sketching", 2017; Li and König, "b-bit minwise
+//! hashing", 2010.
 
 use crate::features::hash::scramble;
 use crate::hamming::lanes::SLACK;
@@ -16,20 +16,20 @@ use crate::hamming::{Kernel, Lanes, Vacant, Work};
 use std::fmt;
 use std::str::FromStr;
 
-/// How many minima a sketch is made of.
+/// Number of minima in a sketch.
 pub const BINS: usize = 1024;
-/// Bytes of a sketch.
+/// Size of a sketch in bytes.
 pub const BYTES: usize = BINS / 8;
 
-/// A value with the round that brought it in the leading bits: smaller rounds always win.
+/// An entry has the number of its round above its value, so that earlier rounds win.
 const ROUND_SHIFT: u32 = 48;
 const VALUE_MASK: u64 = (1 << ROUND_SHIFT) - 1;
 const EMPTY: u64 = u64::MAX;
-/// Below one empty bin in this many, bins are asked before they are written. Only speed
-/// depends on it.
+/// If fewer than one bin in this many is empty, bins are tested before they are written. Affects
+/// speed only.
 const FEW_EMPTY: usize = 8;
 
-/// One bit of each of [`BINS`] minima.
+/// One bit of each of the [`BINS`] minima.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sketch([u64; BINS / 64]);
 
@@ -43,13 +43,13 @@ pub struct Estimate {
 }
 
 impl Sketch {
-    /// The estimated Jaccard similarity of the two sets of shingles.
+    /// The estimated Jaccard similarity of the two shingle sets.
     pub fn estimate(&self, other: &Self) -> Estimate {
         let differing: u32 = self.0.iter().zip(&other.0).map(|(a, b)| (a ^ b).count_ones()).sum();
         Estimate::of(BINS as u32, differing, 2.0)
     }
 
-    /// The sketch as stored: bin `i` is bit `i % 8` of byte `i / 8`.
+    /// Encodes the sketch: bin `i` is bit `i % 8` of byte `i / 8`.
     #[inline] // Callers in other crates want a few of the bytes.
     pub fn to_bytes(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
@@ -59,7 +59,7 @@ impl Sketch {
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote; every 128 bytes are some sketch.
+    /// Decodes a sketch; any 128 bytes are valid.
     pub fn from_bytes(bytes: &[u8; BYTES]) -> Self {
         let mut words = [0; BINS / 64];
         for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
@@ -70,26 +70,27 @@ impl Sketch {
 }
 
 impl Estimate {
-    /// What so many differing bins say, each cut to one of so many values.
+    /// The estimate from the number of differing bins, each reduced to one of `values` values.
     #[inline]
     pub(super) fn of(bins: u32, differing: u32, values: f64) -> Self {
         let (bins, differing) = (f64::from(bins), f64::from(differing));
         let by_chance = values / (values - 1.0);
         let jaccard = (1.0 - by_chance * differing / bins).max(0.0);
-        // The error at the estimate; half a bin more on both sides keeps it honest at 0 and 1.
+        // The error at the estimate, smoothed by half a bin on both sides, so that it is not 0 at 0
+        // and 1.
         let agree = ((bins - differing) + 0.5) / (bins + 1.0);
         Self { jaccard, standard_error: by_chance * (agree * (1.0 - agree) / bins).sqrt() }
     }
 }
 
-/// Its bytes as 256 hexadecimal digits.
+/// The bytes as 256 hexadecimal digits.
 impl fmt::Display for Sketch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|word| write!(f, "{:016x}", word.swap_bytes()))
     }
 }
 
-/// Why a string is not a sketch.
+/// The text is not a sketch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a sketch is 256 hexadecimal digits")]
 pub struct ParseSketchError;
@@ -116,13 +117,13 @@ impl fmt::Debug for Sketch {
     }
 }
 
-/// A text with this many shingles a bin that still leaves bins empty says little again and again.
+/// A text with this many shingles per bin that still leaves bins empty consists of repeats.
 const MANY_SHINGLES: usize = 8;
 
-/// Sets with fewer shingles do not fill a register, and are taken one by one.
+/// Smaller sets do not fill a register and are processed one by one.
 const FEW_SHINGLES: usize = 8;
 
-/// Makes sketches. Reuse it: it keeps its bins.
+/// Makes sketches. Reuse it to keep its bins.
 #[derive(Clone, Debug)]
 pub struct Sketcher {
     kernel: Kernel,
@@ -138,7 +139,7 @@ impl Default for Sketcher {
 }
 
 impl Sketcher {
-    /// With so many bins, a power of two up to [`BINS`].
+    /// With this many bins, a power of two up to [`BINS`].
     pub(super) fn of(bins: usize) -> Self {
         Self::with_kernel(bins, Kernel::best())
     }
@@ -148,13 +149,13 @@ impl Sketcher {
         Self { kernel, bins: vec![EMPTY; bins], distinct: Vec::new(), hits: Vec::new() }
     }
 
-    /// The sketch of a set of shingles; repeats do no harm. `None` of an empty set.
+    /// The sketch of a set of shingles; repeats are ignored. `None` for an empty set.
     pub fn sketch(&mut self, shingles: &[u64]) -> Option<Sketch> {
         let kernel = self.kernel;
         Some(kernel.run(LowBits(self.minima(shingles)?)))
     }
 
-    /// The minima of a set of shingles; `None` of an empty set.
+    /// The minima of a set of shingles; `None` for an empty set.
     pub(super) fn minima(&mut self, shingles: &[u64]) -> Option<&[u64]> {
         if shingles.is_empty() {
             return None;
@@ -164,14 +165,14 @@ impl Sketcher {
         let many = shingles.len() > MANY_SHINGLES * bins;
         let full = many && fills(shingles, bins);
         if many && !full {
-            // Rounds go over what is given: over a million repeats of ten shingles, without this.
+            // Without this, every round would process a million repeats of ten shingles.
             distinct(shingles, MANY_SHINGLES * bins, &mut self.distinct);
             set = &self.distinct;
         }
         if set.len() < FEW_SHINGLES {
             minima(set, &mut self.bins);
         } else {
-            // Round 0 hits nothing that it has to remember.
+            // If round 0 fills all bins, there are no hits to remember.
             let hits = if full { 0 } else { set.len() + SLACK };
             self.hits.resize(self.hits.len().max(hits), 0);
             let work = Minima { shingles: set, bins: &mut self.bins, hits: &mut self.hits };
@@ -181,7 +182,7 @@ impl Sketcher {
     }
 }
 
-/// [`minima`], but for the rounds' numbers: it says before a round which bins are vacant.
+/// Computes [`minima`] without the round numbers: it knows before each round which bins are vacant.
 struct Minima<'a> {
     shingles: &'a [u64],
     bins: &'a mut [u64],
@@ -218,7 +219,7 @@ impl Work for Minima<'_> {
     }
 }
 
-/// The lowest bit of every minimum.
+/// Extracts the lowest bit of every minimum.
 struct LowBits<'a>(&'a [u64]);
 
 impl Work for LowBits<'_> {
@@ -234,7 +235,7 @@ impl Work for LowBits<'_> {
     }
 }
 
-/// The different ones of shingles of which most are repeats: so many at a time, since all of them may take much memory.
+/// The distinct shingles of a list with many repeats, computed in pieces to bound memory.
 fn distinct(shingles: &[u64], at_a_time: usize, out: &mut Vec<u64>) {
     out.clear();
     let mut rest = shingles;
@@ -247,7 +248,7 @@ fn distinct(shingles: &[u64], at_a_time: usize, out: &mut Vec<u64>) {
     }
 }
 
-/// Does round 0 leave none of so many bins empty?
+/// Whether round 0 fills all bins.
 fn fills(shingles: &[u64], bins: usize) -> bool {
     let mut hit = [false; BINS];
     let mut left = bins;
@@ -258,16 +259,16 @@ fn fills(shingles: &[u64], bins: usize) -> bool {
     })
 }
 
-/// Fills `bins` with the minima of a non-empty set; their number `n` must be a power of two
-/// from 2 to 2^16. Two sets agree in a bin with probability J.
+/// Fills `bins` with the minima of a non-empty set; their number `n` must be a power of two from 2
+/// to 2^16. Two sets agree in a bin with probability J.
 ///
-/// In round 0 the hash of a shingle is the shingle itself. In round `r` it is `p ^ p >> 32`
-/// where `p` is the shingle times `scramble(r) | 1`, modulo 2^64. Its leading `log2 n` bits
-/// name a bin, its low 48 bits are its value. A bin's minimum is the least value that came to
-/// it in the first round in which any came. Should rounds 0 to `n - 1` bring bin `i` nothing,
-/// its minimum is the least value of all shingles in round `n + i`.
+/// In round 0 the hash of a shingle is the shingle itself. In round `r` it is `p ^ p >> 32` where
+/// `p` is the shingle times `scramble(r) | 1`, modulo 2^64. Its leading `log2 n` bits select a bin,
+/// its low 48 bits are its value. The minimum of a bin is the smallest value of the first round
+/// that has values for it. If rounds 0 to `n - 1` have none for bin `i`, its minimum is the
+/// smallest value of all shingles in round `n + i`.
 ///
-/// The low 48 bits of an entry are the value; above them is the round's number.
+/// The low 48 bits of an entry are the value; the bits above are the number of the round.
 pub fn minima(shingles: &[u64], bins: &mut [u64]) {
     debug_assert!(bins.len().is_power_of_two() && (2..=1 << 16).contains(&bins.len()));
     debug_assert!(!shingles.is_empty());
@@ -289,7 +290,7 @@ pub fn minima(shingles: &[u64], bins: &mut [u64]) {
                 put(bin, stamp | hash & VALUE_MASK, &mut empty);
             }
         } else {
-            // Nearly every bin belongs to an earlier round: a branch that is hardly ever taken
+            // Nearly every bin is filled by an earlier round, and a branch that is rarely taken
             // costs less than a write that changes nothing.
             for &shingle in shingles {
                 let hash = rehash(shingle, multiplier);
@@ -306,7 +307,7 @@ pub fn minima(shingles: &[u64], bins: &mut [u64]) {
     }
 }
 
-/// Fills each bin to which no round brought anything by a round of its own.
+/// Fills each bin that is still empty by a round of its own.
 fn fill_by_all(shingles: &[u64], bins: &mut [u64]) {
     let rounds = bins.len() as u64;
     for (i, bin) in bins.iter_mut().enumerate().filter(|(_, bin)| **bin == EMPTY) {
@@ -322,19 +323,19 @@ fn put(bin: &mut u64, value: u64, empty: &mut usize) {
     *bin = (*bin).min(value);
 }
 
-/// What makes a round's hash its own.
+/// The multiplier that defines a round's hash.
 const fn multiplier(round: u64) -> u64 {
     scramble(round) | 1
 }
 
-/// A round's hash of a shingle. One multiplication is enough because shingles are hashes
+/// The hash of a shingle in a round. One multiplication suffices because shingles are hashes
 /// already: an odd multiple of a uniform value is uniform.
 #[inline(always)]
 const fn rehash(shingle: u64, multiplier: u64) -> u64 {
     fold(shingle.wrapping_mul(multiplier))
 }
 
-/// The lowest bits of a product depend on few bits of the shingle, so the high half is folded in.
+/// Folds in the high half, because the lowest bits of a product depend on few bits of the shingle.
 #[inline(always)]
 const fn fold(product: u64) -> u64 {
     product ^ product >> 32
@@ -353,7 +354,7 @@ mod tests {
         Sketcher::default().sketch(shingles).unwrap()
     }
 
-    /// The definition, bin by bin.
+    /// Reference implementation: the definition, bin by bin.
     fn slow_minimum(shingles: &[u64], bins: u64, bin: u64) -> u64 {
         let hash = |shingle: u64, round: u64| {
             let product = shingle.wrapping_mul(scramble(round) | 1);
@@ -390,10 +391,10 @@ mod tests {
         }
     }
 
-    /// What the formulas promise for independent bins is the most the error may be; a
-    /// thousand pairs determine it to a few percent.
+    /// The error must not exceed the formula for independent bins; a thousand pairs determine it to
+    /// a few percent.
     #[test]
-    fn the_error_is_not_more_than_stated_and_has_no_direction() {
+    fn the_error_is_as_stated_and_unbiased() {
         for (size, shared) in [(1, 0), (12, 8), (90, 80), (400, 300), (3000, 2700)] {
             let trials = if size > 1000 { 100 } else { 1000 };
             let exact = shared as f64 / (2 * size - shared) as f64;
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_that_repeats_itself_has_the_sketch_of_what_it_says() {
+    fn repeats_in_a_long_text_do_not_change_the_sketch() {
         let said = set(0..10);
         let again: Vec<u64> = said.iter().copied().cycle().take(3 * MANY_SHINGLES * BINS).collect();
         assert_eq!(sketch(&again), sketch(&said));
@@ -436,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_sketch() {
+    fn an_empty_set_has_no_sketch() {
         assert_eq!(Sketcher::default().sketch(&[]), None);
     }
 
@@ -458,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sketch_survives_being_stored() {
+    fn a_sketch_survives_encoding() {
         let s = sketch(&set(0..50));
         assert_eq!(Sketch::from_bytes(&s.to_bytes()), s);
         let digits: String = s.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_256_digits_is_no_sketch() {
+    fn a_sketch_has_exactly_256_digits() {
         let plus = format!("+f{}", "0".repeat(254));
         for wrong in ["", "0", &"0".repeat(255), &"0".repeat(258), &"é".repeat(128), &plus] {
             assert_eq!(wrong.parse::<Sketch>(), Err(ParseSketchError), "{wrong}");

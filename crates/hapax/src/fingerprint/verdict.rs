@@ -1,21 +1,21 @@
-//! What the numbers of a comparison mean, in a sentence.
+//! Summarizes a comparison in a sentence.
 //!
-//! The sentence follows the texts themselves (shared shingles), not the fingerprints: these
-//! propose, the texts decide.
+//! Based on the texts themselves (shared shingles), not on the fingerprints: these only propose, the texts
+//! decide.
 
 use super::explain::Comparison;
 
-/// From here on two pages are called near-duplicates.
+/// Pages are called near-duplicates from this similarity on.
 const NEAR: f64 = 0.9;
-/// Below this, a contained page is clearly the smaller one.
+/// Below this ratio, the contained page is clearly the smaller one.
 const ALIKE_IN_SIZE: f64 = 0.75;
-/// From here on, most of both texts is the same.
+/// From here on, most of both texts is equal.
 const MOST: f64 = 0.5;
-/// Below this, what is shared is what any two pages share.
+/// Below this, two pages share no more than unrelated pages do.
 const LITTLE: f64 = 0.02;
 
 impl Comparison {
-    /// A plain sentence about a pair, A and B; `shingle` is the number of words in the sketch's shingles.
+    /// A sentence about pages A and B; `shingle` is the number of words per shingle of the sketch.
     pub fn sentence(&self, shingle: usize) -> String {
         let empty: Vec<&str> = [(&self.left, "A"), (&self.right, "B")]
             .into_iter()
@@ -30,7 +30,7 @@ impl Comparison {
         let judged = if self.same_text {
             "The pages show exactly the same text.".to_owned()
         } else {
-            judgement(self.jaccard, self.containment, smaller(self), shingle)
+            conclusion(self.jaccard, self.containment, smaller(self), shingle)
         };
         if self.left.too_short || self.right.too_short {
             format!("{judged} But there is so little text that this says little.")
@@ -40,7 +40,7 @@ impl Comparison {
     }
 }
 
-fn judgement(jaccard: f64, containment: f64, smaller: &str, shingle: usize) -> String {
+fn conclusion(jaccard: f64, containment: f64, smaller: &str, shingle: usize) -> String {
     let runs = match shingle {
         1 => "of all words are in both pages".to_owned(),
         n => format!("of all runs of {n} words are in both pages"),
@@ -63,7 +63,7 @@ fn judgement(jaccard: f64, containment: f64, smaller: &str, shingle: usize) -> S
     }
 }
 
-/// Less than everything is never shown as everything.
+/// Shows 100 % only for exactly all.
 fn share(of_one: f64) -> String {
     format!("{:.0} %", (100.0 * of_one).min(99.0))
 }
@@ -77,13 +77,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sentence_follows_what_is_shared() {
-        assert!(judgement(0.996, 1.0, "A", 5).contains("Near-duplicates: 99 %"));
-        assert!(judgement(0.3, 0.95, "B", 5).starts_with("Nearly all of B (95 %)"));
-        assert!(judgement(0.3, 0.95, "A", 5).starts_with("Nearly all of A"));
-        assert!(judgement(0.88, 0.94, "A", 5).starts_with("Much alike"));
-        assert!(judgement(0.6, 0.7, "A", 5).starts_with("Much alike: 60 % of all runs of 5 words"));
-        assert!(judgement(0.1, 0.2, "A", 5).starts_with("Partly alike"));
-        assert!(judgement(0.0, 0.0, "A", 5).contains("no passage"));
+    fn the_sentence_follows_the_shared_shingles() {
+        assert!(conclusion(0.996, 1.0, "A", 5).contains("Near-duplicates: 99 %"));
+        assert!(conclusion(0.3, 0.95, "B", 5).starts_with("Nearly all of B (95 %)"));
+        assert!(conclusion(0.3, 0.95, "A", 5).starts_with("Nearly all of A"));
+        assert!(conclusion(0.88, 0.94, "A", 5).starts_with("Much alike"));
+        assert!(
+            conclusion(0.6, 0.7, "A", 5).starts_with("Much alike: 60 % of all runs of 5 words")
+        );
+        assert!(conclusion(0.1, 0.2, "A", 5).starts_with("Partly alike"));
+        assert!(conclusion(0.0, 0.0, "A", 5).contains("no passage"));
     }
 }

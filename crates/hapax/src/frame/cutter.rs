@@ -1,11 +1,12 @@
-//! The pieces of many texts, one after the other: words are found first, and hashed many at once.
+//! Splits many texts into pieces: finds the words first, then hashes many at once.
 
 use std::ops::Range;
 
 use super::{Piece, Words, count_repeats, join_words};
 use crate::features::short_words::{ShortWords, WordKey};
 
-/// Cuts texts into pieces as [`pieces`](super::pieces) does, faster. Reuse it: it keeps its buffers.
+/// Splits texts into pieces as [`pieces`](super::pieces) does, but faster. Reuse it to keep its
+/// buffers.
 #[derive(Debug, Default)]
 pub struct PieceCutter {
     short: ShortWords,
@@ -14,7 +15,7 @@ pub struct PieceCutter {
 }
 
 impl PieceCutter {
-    /// The pieces of a text, each once, in its order.
+    /// The distinct pieces of a text, in text order.
     pub fn pieces(&mut self, text: &str, out: &mut Vec<Piece>) {
         let Self { short, words, hashes } = self;
         words.clear();

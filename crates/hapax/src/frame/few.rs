@@ -1,12 +1,12 @@
-//! The hashes of an own text while they are few: all of them, whole. Knows no pieces and no pages.
+//! Collects the full hashes of an own text while there are few.
 
 use super::FEW;
 
-/// Different hashes, as long as they are few.
+/// Up to [`FEW`] distinct hashes.
 #[derive(Default)]
 pub(super) struct Few {
     hashes: [u32; FEW],
-    /// More than fit if there are more.
+    /// Number of hashes; may exceed [`FEW`].
     count: usize,
 }
 
@@ -21,7 +21,7 @@ impl Few {
         }
     }
 
-    /// By their lower halves; `None` if there are more.
+    /// All hashes in order of their lower halves; `None` if there are more than [`FEW`].
     pub(super) fn all(&mut self) -> Option<&[u32]> {
         let hashes = self.hashes.get_mut(..self.count)?;
         hashes.sort_unstable_by_key(|hash| hash.rotate_left(16));

@@ -61,7 +61,7 @@ proptest! {
 }
 
 #[test]
-fn few_pieces_are_not_taken_for_others_whose_hashes_have_one_lower_half() {
+fn few_pieces_are_compared_by_all_bits_of_their_hashes() {
     let of = |hashes: [u32; 4]| {
         let words = hashes.map(|hash| Piece { hash, words: 1 });
         OwnText::of(words.into_iter().chain([Piece { hash: 0, words: 0 }]))
@@ -72,7 +72,7 @@ fn few_pieces_are_not_taken_for_others_whose_hashes_have_one_lower_half() {
 }
 
 #[test]
-fn an_own_text_comes_back_from_its_bytes() {
+fn an_own_text_survives_encoding() {
     for words in [0, 3, 40, 4000] {
         let own = own(&(text(0..words) + " on 2024-05-06 for 12.50"));
         assert_eq!(OwnText::from_bytes(&own.to_bytes()), own);
@@ -96,7 +96,7 @@ fn numbers_dates_and_session_ids_are_in_no_piece_of_words() {
 }
 
 #[test]
-fn a_piece_that_comes_again_is_another_one() {
+fn a_repeated_piece_has_another_hash() {
     assert_eq!(hashes("茶").len(), 1);
     let located = located_pieces("Kettle").len();
     assert_eq!((located, hashes("").len()), (1, 0));
@@ -133,12 +133,12 @@ fn an_own_text_is_the_page_without_the_pieces_of_its_frame() {
 }
 
 #[test]
-fn own_texts_differ_when_both_say_something_else() {
+fn own_texts_differ_if_both_are_long_enough_and_share_little() {
     let (brass, copper) = (own("brass kettle 4711"), own("copper pot with lid 4712"));
     assert!(brass.differs_from(&copper) && !brass.differs_from(&brass));
     assert!(!brass.differs_from(&own("17.50 3")), "nothing of its own");
     assert!(!own("brass kettle").differs_from(&own("copper pot")), "no number");
-    // Long texts: only a sample is compared.
+    // Long texts are compared by a sample only.
     let article = text(0..2000);
     let longer = article.clone() + &text(5000..5200);
     assert!(!own(&article).differs_from(&own(&longer)));

@@ -1,28 +1,28 @@
-//! The words of a text, roughly and fast: what pieces are made of.
+//! Finds the words of a text, roughly and fast; pieces are made of them.
 //!
-//! Letters are found 32 bytes at a time; what is neither letter nor ASCII gap is looked at byte by byte. Does not fold
-//! letters and knows no hashes.
+//! Finds letters 32 bytes at a time; examines other bytes, except ASCII gaps, one by one. Does not fold letters
+//! and does not hash.
 
-/// What a byte of UTF-8 is the beginning of.
+/// What kind of character begins at a byte of UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Letter,
     Digit,
-    /// A word by itself: Chinese, Japanese, Korean, pictures.
+    /// A word of one character: Chinese, Japanese, Korean, pictures.
     Alone,
     Gap,
 }
 
-/// Runs of letters, runs with digits, and single characters of scripts without spaces: where each begins and ends, and
-/// whether it is a number. Signs inside a number belong to it. A rough cut is enough here: it need only be the same for
-/// the same text.
+/// Iterates over runs of letters, runs with digits, and single characters of scripts without
+/// spaces: start, end, and whether it is a number. Signs inside a number belong to it. Rough
+/// boundaries are enough, as long as they are the same for the same text.
 pub(super) struct Words<'t> {
     bytes: &'t [u8],
-    /// Where what has not been looked at begins.
+    /// Start of the unread text.
     at: usize,
-    /// The word there is looked at byte by byte, from here on; the bytes before are letters.
+    /// The word there is examined byte by byte from here on; the bytes before are letters.
     byte_by_byte: Option<usize>,
-    /// Words of letters in the block from here on, which end in it.
+    /// Remaining words of letters that end in the current block.
     block: usize,
     letters: u32,
 }
@@ -32,7 +32,7 @@ impl<'t> Words<'t> {
         Self { bytes: text.as_bytes(), at: 0, byte_by_byte: None, block: 0, letters: 0 }
     }
 
-    /// Looks at the next block, if there is one, up to the first byte that is neither letter nor gap.
+    /// Classifies the next block up to the first byte that is neither a letter nor a gap.
     fn next_block(&mut self) {
         let Some(block) = self.bytes[self.at..].first_chunk() else {
             self.byte_by_byte = Some(self.at);
@@ -40,7 +40,7 @@ impl<'t> Words<'t> {
         };
         let (letters, others) = letters_and_others(block);
         let plain = others.trailing_zeros();
-        // What ends in another block is found there, if it is no word of many letters.
+        // A word that ends in a later block is found there, unless it is long.
         let unfinished = letters.checked_shl(32 - plain).unwrap_or(0).leading_ones();
         let done = plain - unfinished;
         self.block = self.at;
@@ -49,7 +49,7 @@ impl<'t> Words<'t> {
         self.at += done as usize;
     }
 
-    /// The word at a place of which the bytes to `letters` are letters, if there is one.
+    /// The word at a place whose bytes up to `letters` are letters; `None` if there is none.
     #[inline(never)]
     fn word_here(&mut self, letters: usize) -> Option<(usize, usize, bool)> {
         let start = self.at;
@@ -86,7 +86,8 @@ impl Iterator for Words<'_> {
     }
 }
 
-/// Where a word that has gone on for some letters ends, where the next one may begin, and whether it is a number.
+/// End of a word that has begun with some letters, start of the text after it, and whether it is a
+/// number.
 pub(super) fn word_at(bytes: &[u8], start: usize, letters: usize) -> (usize, usize, bool) {
     let (mut at, mut is_number) = (letters, false);
     while at < bytes.len() {
@@ -108,18 +109,19 @@ pub(super) fn word_at(bytes: &[u8], start: usize, letters: usize) -> (usize, usi
     (at, at, is_number)
 }
 
-/// Which of 32 bytes are ASCII letters, and which are neither these nor ASCII gaps; eight are tested in one register.
+/// Which of 32 bytes are ASCII letters, and which are neither these nor ASCII gaps, as bit masks.
+/// Tests eight bytes per register.
 #[inline]
 pub(super) fn letters_and_others(block: &[u8; 32]) -> (u32, u32) {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
-    /// The high bit of bytes from one to another, of bytes below 128: sums reach it from the first, and from behind the last, on.
+    /// Sets the high bit of every byte in `first..=last`; for bytes below 128.
     fn between(low: u64, first: u8, last: u8) -> u64 {
         let from_first = low + ONES * u64::from(0x80 - first);
         let behind_last = low + ONES * u64::from(0x80 - last - 1);
         from_first & !behind_last & HIGH
     }
-    /// The high bits, moved together: that of byte `i` by `56 - 7 * i` of what it is times one.
+    /// Gathers the high bits of eight bytes by one multiplication.
     fn together(high: u64) -> u32 {
         ((high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
     }

@@ -1,55 +1,55 @@
-//! What is known of a page when copies compete: the input of the winner rules.
+//! The facts of a page that the winner rules compare.
 //!
-//! Every fact is a property of one page, never of a pair, so the order of pages is total and the winner does not
-//! depend on arrival. Does not compare contents. Addresses are only split, not resolved: `HTTP://Example.org` and
-//! `http://example.org/` differ.
+//! Every fact is a property of one page, never of a pair, so the order of pages is total and the winner does
+//! not depend on the order of arrival. Does not compare contents. Addresses are split but not normalized:
+//! `HTTP://Example.org` and `http://example.org/` differ.
 
 use super::scope::domain;
 use std::borrow::Cow;
 
-/// What the rules may look at. Unknown facts lose against known ones.
+/// The facts of a page. Unknown facts lose against known ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageFacts<'a> {
-    /// The page's address, or whatever names the document.
+    /// Address, or another name of the document.
     pub url: Cow<'a, str>,
-    /// Decides between pages with equal addresses, lower first. Must not come from the
-    /// order of arrival if the result is not to depend on it.
+    /// Decides between pages with equal addresses, smaller first. Must not be the order of arrival
+    /// if the result is to be independent of it.
     pub id: u64,
-    /// PageRank, clicks, anything of which more is better. NaN counts as unknown.
+    /// PageRank, clicks or another quality score; larger is better. NaN means unknown.
     pub score: Option<f64>,
-    /// When the page was first seen with its present content, seconds since 1970. Never the last
-    /// fetch: fetching a page again must not change which copy stays.
+    /// When the page was first seen with its current content, in seconds since 1970. Not the time
+    /// of the last fetch, because fetching a page again must not change which copy is kept.
     pub first_seen: Option<u64>,
-    /// Place in the order in which a repository recorded contents, or in which a batch has them, lower
-    /// first.
+    /// Order in which a repository recorded the contents, or position in a batch; smaller is
+    /// earlier.
     pub recorded: Option<u64>,
-    /// Place of the page's domain among those that have a copy; see [`note_domains`].
+    /// Rank of the page's domain among the domains that have a copy; see [`set_domain_places`].
     pub domain_place: Option<u64>,
     pub words: u32,
-    /// The address in the page's own `rel=canonical`, absolute.
+    /// The page's own `rel=canonical`, as an absolute address.
     pub canonical: Option<Cow<'a, str>>,
-    /// Does some other page name this one as canonical?
+    /// Whether another page names this one as canonical.
     pub named_canonical: bool,
 }
 
-/// What canonical links say about a page, best last.
+/// What canonical links state about a page, best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CanonicalStatus {
-    /// It says that another address is canonical.
+    /// The page names another address as canonical.
     Elsewhere,
-    /// Nobody says anything, or only the page itself: everyone can name himself.
+    /// No link, or only the page's own link to itself, which any page can have.
     Silent,
-    /// Another page names it, and it does not disagree.
+    /// Another page names it, and it does not name another one.
     Named,
 }
 
 impl PageFacts<'_> {
-    /// Facts of a page of which only the address is known.
+    /// Facts of a page with a known address and nothing else.
     pub fn at(url: &str) -> PageFacts<'_> {
         PageFacts { url: Cow::Borrowed(url), ..PageFacts::default() }
     }
 
-    /// Where canonical links leave this page.
+    /// The page's status by canonical links.
     pub fn canonical_status(&self) -> CanonicalStatus {
         match &self.canonical {
             Some(other) if without_fragment(other) != without_fragment(&self.url) => {
@@ -60,17 +60,17 @@ impl PageFacts<'_> {
         }
     }
 
-    /// Was it fetched over TLS?
+    /// Whether the address uses TLS.
     pub fn is_https(&self) -> bool {
         self.url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
     }
 
-    /// The host as written in the address, without user and port; empty when there is none.
+    /// The host as written in the address, without user and port; empty without a host.
     pub fn host(&self) -> &str {
         host(&self.url)
     }
 
-    /// Does the address look made by a program: a query, a session, a script's ending?
+    /// Whether the address looks generated: it has a query, a session id, or a script's extension.
     pub fn is_dynamic(&self) -> bool {
         const SCRIPTS: [&str; 8] =
             [".php", ".asp", ".aspx", ".jsp", ".jspx", ".cgi", ".cfm", ".do"];
@@ -84,25 +84,24 @@ impl PageFacts<'_> {
                 && last.as_bytes()[last.len() - ending.len()..]
                     .eq_ignore_ascii_case(ending.as_bytes())
         };
-        // The last part of `http://site.do` is a host, not a script.
+        // In `http://site.do` the last part is a host, not a script.
         !url.ends_with(self.host()) && SCRIPTS.iter().any(ends)
     }
 
-    /// The score, unless it is unknown.
+    /// The score; `None` if unknown.
     pub(super) fn known_score(&self) -> Option<f64> {
         self.score.filter(|score| !score.is_nan())
     }
 }
 
-/// Sets [`domain_place`](PageFacts::domain_place) of every page. `set_of` names the set of copies that
-/// a page belongs to; places mean something within a set only.
+/// Sets [`domain_place`](PageFacts::domain_place) of every page. `set_of` returns the set of copies
+/// that a page belongs to; places are relative to this set.
 ///
-/// A domain was first in a set if one of its pages there was seen before every page of the others:
-/// by [`first_seen`](PageFacts::first_seen), an unknown time after all known ones, then by
-/// [`id`](PageFacts::id). A page whose address has no host is a domain of its own. Domains are those of
-/// [`scope::domain`](super::scope::domain).
-pub fn note_domains(pages: &mut [PageFacts<'_>], set_of: impl Fn(usize) -> u32) {
-    // Numbers before names: most pages are told apart by their sets.
+/// The first domain of a set is that of its oldest page: by [`first_seen`](PageFacts::first_seen),
+/// unknown times last, then by [`id`](PageFacts::id). A page whose address has no host is a domain
+/// of its own. Domains are those of [`scope::domain`](super::scope::domain).
+pub fn set_domain_places(pages: &mut [PageFacts<'_>], set_of: impl Fn(usize) -> u32) {
+    // Compares numbers first; most pages differ in their sets.
     let name = |page: usize| {
         let name = domain(pages[page].host()).to_ascii_lowercase();
         let alone = if name.is_empty() { page } else { usize::MAX };
@@ -124,13 +123,13 @@ pub fn note_domains(pages: &mut [PageFacts<'_>], set_of: impl Fn(usize) -> u32) 
     }
 }
 
-/// The host of an address; empty when it has none.
+/// The host of an address; empty without a host.
 pub(super) fn host(url: &str) -> &str {
     let Some((_, rest)) = url.split_once("://") else { return "" };
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     if host.starts_with('[') {
-        // An IPv6 address: its colons do not start a port.
+        // In an IPv6 address colons do not start a port.
         return host.find(']').map_or(host, |end| &host[..=end]);
     }
     host.split(':').next().unwrap_or(host).trim_end_matches('.')
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn dynamic_addresses_are_reported_from_static_ones() {
+    fn dynamic_addresses_are_distinguished_from_static_ones() {
         for dynamic in [
             "http://a.org/x?id=3",
             "http://a.org/index.PHP",
@@ -187,7 +186,7 @@ mod tests {
             // In another set, so its age does not help a.org.
             page("http://b.co.uk/other", Some(1), 6),
         ];
-        note_domains(&mut pages, |page| u32::from(page == 6));
+        set_domain_places(&mut pages, |page| u32::from(page == 6));
         let places = pages.each_ref().map(|page| page.domain_place.unwrap());
         assert_eq!(places[0], places[1]);
         assert!(places[1] < places[2] && places[2] < places[3]);

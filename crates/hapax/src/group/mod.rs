@@ -1,4 +1,4 @@
-//! Forms duplicate groups and chooses their winners: which copy stays, which are removable, and why.
+//! Forms groups of duplicates and chooses their winners: which copy is kept, which are removable, and why.
 //!
 //! ```text
 //!   pages that match in a chain      groups, the winner first
@@ -8,8 +8,8 @@
 //!
 //! Similarity is not transitive: A matches B and B matches C, yet A and C may share little. So a page is
 //! *removable* only if it matches the winner of its group itself. [`batch`] groups all pages at once, [`live`]
-//! updates groups; [`rules`] is the order in which copies are preferred. Does not compare contents: pairs come in
-//! confirmed.
+//! updates groups incrementally; [`rules`] orders copies by preference. Does not compare contents: pairs must
+//! be confirmed.
 //!
 //! Source: Zhu et al. 2012, sections 3 and 5.
 
@@ -23,7 +23,7 @@ pub mod scope;
 mod tests;
 
 pub use batch::{BatchError, BatchInput, Family, Grouping, NearPair, Outcome, Placement, Star};
-pub use facts::{PageFacts, note_domains};
+pub use facts::{PageFacts, set_domain_places};
 pub use live::{LiveError, LiveGroups, LiveOptions};
 pub use reason::{DecidedBy, Reason};
 pub use rules::{ParseRulesError, Rule, Rules};

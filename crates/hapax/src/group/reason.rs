@@ -1,7 +1,7 @@
-//! Why one copy stayed and the other did not, in words.
+//! Explains in words why one copy was kept and another was not.
 //!
-//! A decision is remembered in a byte ([`DecidedBy`]); the sentence is made when somebody
-//! reads it, from the facts of the two pages.
+//! A decision is stored in a byte ([`DecidedBy`]); the sentence is made on request, from the facts of the two
+//! pages.
 
 use super::facts::{CanonicalStatus, PageFacts};
 use super::rules::{Rule, Rules, is_below};
@@ -10,18 +10,18 @@ use std::fmt;
 /// What distinguishes a winner from a loser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DecidedBy {
-    /// The rule at this place of the list.
+    /// The rule at this position of the list.
     Rule(u8),
-    /// All rules found them equal; the address comes first in byte order.
+    /// All rules rank them equal; its address comes first in byte order.
     Url,
-    /// The addresses are equal too.
+    /// The addresses are equal, too; its id is smaller.
     Id,
-    /// No competition: the loser only redirects.
+    /// The loser only redirects.
     Redirect,
 }
 
 impl DecidedBy {
-    /// The name of the rule: as the user wrote it, or `url`, `id`, `redirect`.
+    /// The name of the rule as the user wrote it, or `url`, `id`, `redirect`.
     pub fn name(self, rules: &Rules) -> &'static str {
         match self {
             Self::Rule(i) => rules.list().get(usize::from(i)).map_or("unknown rule", Rule::name),
@@ -32,7 +32,7 @@ impl DecidedBy {
     }
 }
 
-/// The rule that decided and what it saw.
+/// The deciding rule and the values it compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// Name of the rule, or `url`, `id`, `redirect`.
@@ -48,7 +48,7 @@ impl fmt::Display for Reason {
 }
 
 impl Reason {
-    /// The sentence for a decision between these two.
+    /// Explains a decision between these two pages.
     pub fn new(
         rules: &Rules,
         by: DecidedBy,
@@ -78,7 +78,7 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
         Rule::PreferTld(names) => preferred("top-level domain", names, winner, loser),
         Rule::AvoidHost(names) => avoided("host", names, loser),
         Rule::AvoidTld(names) => avoided("top-level domain", names, loser),
-        // A repository knows the order of recording and no sets of copies.
+        // A repository knows the order of recording, but not the sets of copies.
         Rule::FirstDomain if winner.domain_place.is_none() && winner.recorded.is_some() => {
             "the kept page was recorded first".into()
         }

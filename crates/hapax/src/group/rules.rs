@@ -1,4 +1,4 @@
-//! Chooses which copy stays, by an ordered list of rules that the user writes.
+//! Chooses which copy is kept, by an ordered list of rules from the user.
 //!
 //! ```
 //! use hapax::group::{PageFacts, Rules};
@@ -12,27 +12,27 @@
 //! # Ok::<(), hapax::group::ParseRulesError>(())
 //! ```
 //!
-//! Guarantees a total order: each rule maps a page to a number, the first rule whose numbers differ decides, then
-//! the address in byte order, then the id. An unknown score or time is worse than any known one. `first-domain`
-//! reads what [`note_domains`](super::note_domains) noted of the set of copies; after it, rules that a page's
-//! author controls decide only within one domain.
+//! Guarantees a total order: each rule maps a page to a number, the first rule with different numbers decides,
+//! then the address in byte order, then the id. An unknown score or time is worse than any known one.
+//! `first-domain` uses what [`set_domain_places`](super::set_domain_places) computed for the set of copies;
+//! after it, rules that a page's author controls decide only within one domain.
 //!
-//! Source: Zhu et al. 2012, section 5, for what the rules look at.
+//! Source: Zhu et al. 2012, section 5.
 //!
 //! | rule | prefers |
 //! |---|---|
 //! | `score` | the higher score |
-//! | `prefer-host:A\|B` | a host of the list (or below one), the first listed most |
-//! | `avoid-host:A\|B` | a host that is not listed nor below a listed one |
-//! | `prefer-tld:uk\|org`, `avoid-tld:..` | the same for the ends of host names |
+//! | `prefer-host:A\|B` | a listed host (or one below), earlier ones more |
+//! | `avoid-host:A\|B` | a host that is neither listed nor below a listed one |
+//! | `prefer-tld:uk\|org`, `avoid-tld:..` | the same for top-level domains |
 //! | `https` | https over anything else |
-//! | `first-domain` | the domain that had the text first; in a repository, what was recorded first |
-//! | `canonical` | named canonical by another page, then silent, then pointing elsewhere |
-//! | `static` | an address without query, session or script ending |
+//! | `first-domain` | the domain that had the text first; in a repository, the page recorded first |
+//! | `canonical` | a page named as canonical by another one, then one without a link, then one that names another |
+//! | `static` | an address without query, session or script extension |
 //! | `shortest-url` | the shorter address, in characters |
-//! | `first-recorded`, or `first` | what the repository recorded first; in a batch, what the input has first |
-//! | `earliest`, `latest` | the time at which the content was first seen |
-//! | `longest`, `shortest` | the length of the text, in words |
+//! | `first-recorded`, or `first` | the page recorded first; in a batch, the first of the input |
+//! | `earliest`, `latest` | the earlier or later time at which the content was first seen |
+//! | `longest`, `shortest` | the longer or shorter text, in words |
 
 use super::facts::PageFacts;
 use super::reason::{DecidedBy, Reason};
@@ -75,19 +75,20 @@ pub enum Rule {
     Shortest,
 }
 
-/// Every rule as the user writes it.
+/// Every rule as users write it.
 pub const KNOWN_RULES: &str = "score, prefer-host:A|B, avoid-host:A|B, prefer-tld:A|B, \
      avoid-tld:A|B, first-domain, https, canonical, static, shortest-url, first-recorded, earliest, \
      latest, longest, shortest";
 
-/// The default list. A copy on another domain cannot win by what its maker controls, only by a higher
-/// score or by having been seen first; the rules behind `first-domain` choose among a domain's pages.
+/// The default list. A copy on another domain can win only by a higher score or by having been seen
+/// first, not by properties its author controls; the rules after `first-domain` choose among the
+/// pages of one domain.
 pub const DEFAULT_RULES: &str = "score, first-domain, https, canonical, static, shortest-url";
 
-/// The longest list: a decision remembers its rule in a byte.
+/// Maximum length of a list: a decision stores its rule in a byte.
 pub const MAX_RULES: usize = 200;
 
-/// Why a text is not a list of rules.
+/// The text is not a list of rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseRulesError {
@@ -95,27 +96,19 @@ pub enum ParseRulesError {
     Unknown { word: String },
     /// A rule that needs a list has none, or has an empty name in it.
     #[error("winner rule `{word}` needs names: write {rule}:first|second")]
-    NeedsNames {
-        word: String,
-        /// The rule's name.
-        rule: &'static str,
-    },
+    NeedsNames { word: String, rule: &'static str },
     /// A rule that takes no list has one.
     #[error("winner rule `{word}` takes nothing after the colon: write {rule}")]
-    NeedsNothing {
-        word: String,
-        /// The rule's name.
-        rule: &'static str,
-    },
-    /// The same rule twice: the second can never decide.
+    NeedsNothing { word: String, rule: &'static str },
+    /// The same rule twice; the second would never decide.
     #[error("winner rule `{word}` is written twice")]
     Twice { word: String },
-    /// More rules than a list may have.
+    /// The list is longer than [`MAX_RULES`].
     #[error("{found} winner rules are more than the {MAX_RULES} a list may have")]
     TooMany { found: usize },
 }
 
-/// An ordered list of rules; empty means that only the address decides.
+/// An ordered list of rules; if it is empty, only the address decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     list: Vec<Rule>,
@@ -135,33 +128,33 @@ impl Rules {
         &self.list
     }
 
-    /// Does `a` win over `b`?
+    /// Whether `a` wins over `b`.
     pub fn better(&self, a: &PageFacts<'_>, b: &PageFacts<'_>) -> bool {
         self.order(a, b).0 == Ordering::Less
     }
 
-    /// Winners first, and what decided. Equal only when address and id are equal too.
+    /// Orders winners first, with the reason. Equal only if address and id are equal, too.
     pub fn order(&self, a: &PageFacts<'_>, b: &PageFacts<'_>) -> (Ordering, DecidedBy) {
         for (i, rule) in self.list.iter().enumerate() {
             let order = rule.cost(a).cmp(&rule.cost(b));
             if order.is_ne() {
-                // At most MAX_RULES.
+                // Fits: at most MAX_RULES.
                 return (order, DecidedBy::Rule(i as u8));
             }
         }
         tie_break(a, b)
     }
 
-    /// Why `winner` stays and `loser` does not, with the values that decided.
+    /// Why `winner` is kept and `loser` is not, with the values that decided.
     ///
-    /// Call it with the winner first; the text is about the first rule that prefers one of them.
+    /// The winner must come first; the text is about the first rule that prefers either page.
     pub fn reason(&self, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Reason {
         let (_, by) = self.order(winner, loser);
         Reason::new(self, by, winner, loser)
     }
 }
 
-/// The order of pages that all rules find equal.
+/// The order of pages that all rules rank equal.
 pub(super) fn tie_break(a: &PageFacts<'_>, b: &PageFacts<'_>) -> (Ordering, DecidedBy) {
     match a.url.as_bytes().cmp(b.url.as_bytes()) {
         Ordering::Equal => (a.id.cmp(&b.id), DecidedBy::Id),
@@ -169,11 +162,11 @@ pub(super) fn tie_break(a: &PageFacts<'_>, b: &PageFacts<'_>) -> (Ordering, Deci
     }
 }
 
-/// Unknown facts come last.
+/// Unknown facts rank last.
 const UNKNOWN: u64 = u64::MAX;
 
 impl Rule {
-    /// The page's number under this rule, less is better.
+    /// The page's number under this rule; smaller is better.
     pub(super) fn cost(&self, page: &PageFacts<'_>) -> u64 {
         match self {
             Self::Score => page.known_score().map_or(UNKNOWN, |score| !ordered_bits(score)),
@@ -242,8 +235,8 @@ impl Rule {
     }
 }
 
-/// When the page's domain had the text, less is earlier. Outside of a noted set the page stands for
-/// its domain: what a repository recorded comes before what it did not, then by time.
+/// When the page's domain first had the text; smaller is earlier. Outside of a set of copies the
+/// page represents its domain: recorded pages come before unrecorded ones, then by time.
 fn first_place(page: &PageFacts<'_>) -> u64 {
     const UNRECORDED: u64 = 1 << 63;
     match (page.domain_place.or(page.recorded), page.first_seen) {
@@ -253,14 +246,14 @@ fn first_place(page: &PageFacts<'_>) -> u64 {
     }
 }
 
-/// Is the host this name or a name below it? `www.example.org` is below `example.org` and `org`.
+/// Whether the host is this name or below it: `www.example.org` is below `example.org` and `org`.
 pub(super) fn is_below(host: &str, name: &str) -> bool {
     let (host, name) = (host.as_bytes(), name.as_bytes());
     let Some(rest) = host.len().checked_sub(name.len()) else { return false };
     host[rest..].eq_ignore_ascii_case(name) && (rest == 0 || host[rest - 1] == b'.')
 }
 
-/// Bits that sort like the number; both zeros are one.
+/// Bits that sort like the number; both zeros are equal.
 fn ordered_bits(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
@@ -269,7 +262,7 @@ fn ordered_bits(value: f64) -> u64 {
 impl FromStr for Rules {
     type Err = ParseRulesError;
 
-    /// Rules separated by commas, most important first; no rule at all is an empty list.
+    /// Parses rules separated by commas, most important first; an empty text is an empty list.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let words: Vec<&str> = text.split(',').map(str::trim).collect();
         if words == [""] {
@@ -299,7 +292,8 @@ impl FromStr for Rule {
             None => (word, None),
         };
         let names = given.map_or_else(Vec::new, |list| {
-            // What is left begins with neither a dot nor a space, so that it reads the same again.
+            // Names must not begin with a dot or space, so that they parse to the same rule when
+            // written.
             let clean = |name: &str| {
                 let begun = name.trim_start_matches(|c: char| c == '.' || c.is_whitespace());
                 begun.trim_end().to_ascii_lowercase()
@@ -343,7 +337,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// As the user writes it.
+/// The list as users write it.
 impl fmt::Display for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, rule) in self.list.iter().enumerate() {

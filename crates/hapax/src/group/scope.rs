@@ -1,9 +1,9 @@
-//! Restricts which pages are compared: one part per host, domain, language or category.
+//! Restricts which pages are compared: one partition per host, domain, language or category.
 //!
-//! Pages of different scopes never share a group by content. Redirects cross scopes. Does not handle the public
-//! suffix list: the *domain* of a host is its last two labels, or three where the last is a two-letter country and
-//! the one before it a customary second level (`co`, `com`, `org`, `net`, `gov`, `edu`, `ac`, ...). A caller who
-//! needs the list gives the domain as a field.
+//! Pages of different scopes never share a group by content; redirects cross scopes. Does not use the public
+//! suffix list: the *domain* of a host is its last two labels, or three if the last is a two-letter country and
+//! the one before it a common second level (`co`, `com`, `org`, `net`, `gov`, `edu`, `ac`, ...). Callers that
+//! need the list pass the domain as a field.
 //!
 //! Source: Khan and Ali 2015, future work A.
 
@@ -12,24 +12,24 @@ use std::fmt;
 use std::str::FromStr;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Pages are compared only with pages of the same key.
+/// Pages are compared only with pages that have the same key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScopeKey(pub u64);
 
 impl ScopeKey {
-    /// The one key when nothing restricts comparison.
+    /// The key of all pages in an unrestricted collection.
     pub const ALL: Self = Self(0);
 
     fn of(name: &str) -> Self {
-        // Zero is the key of everything.
+        // Zero is [`Self::ALL`].
         Self(xxh3_64(name.to_ascii_lowercase().as_bytes()).max(1))
     }
 }
 
-/// How the collection is cut.
+/// How the collection is partitioned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// `none`: every page with every page.
+    /// `none`: all pages are compared.
     #[default]
     None,
     /// `host`: pages of one host.
@@ -38,23 +38,22 @@ pub enum Scope {
     Domain,
     /// `language`: pages of one language.
     Language,
-    /// `field:NAME`: pages with the same value of a field that the caller gives.
+    /// `field:NAME`: pages with the same value of a field that the caller provides.
     Field(String),
 }
 
-/// What a scope may look at.
+/// The properties that a scope may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScopeFacts<'a> {
     pub url: &'a str,
-    /// The page's language; empty when unknown.
+    /// The page's language; empty if unknown.
     pub language: &'a str,
-    /// The value of the field named by [`Scope::Field`]; empty when it has none.
+    /// The value of the field named by [`Scope::Field`]; empty without one.
     pub field: &'a str,
 }
 
 impl Scope {
-    /// The part of the collection that a page belongs to. Pages without the property share
-    /// one part of their own.
+    /// The partition that a page belongs to. Pages without the property share one partition.
     pub fn key(&self, facts: &ScopeFacts<'_>) -> ScopeKey {
         match self {
             Self::None => ScopeKey::ALL,
@@ -66,7 +65,7 @@ impl Scope {
     }
 }
 
-/// The part of a host name that one owner registers, by the module's rule of thumb.
+/// The registrable domain of a host name, by the approximation of this module.
 pub fn domain(host: &str) -> &str {
     const SECOND_LEVELS: [&str; 12] =
         ["co", "com", "org", "net", "gov", "edu", "ac", "or", "ne", "go", "gob", "gouv"];
@@ -83,18 +82,18 @@ pub fn domain(host: &str) -> &str {
     &host[second..]
 }
 
-/// The registrable domain of an address; empty when it has no host.
+/// The registrable domain of an address; empty without a host.
 pub fn domain_of(url: &str) -> &str {
     domain(host(url))
 }
 
-/// Are both addresses of one domain? An address without a host is of no domain.
+/// Whether both addresses are of one domain. An address without a host belongs to no domain.
 pub fn same_domain(a: &str, b: &str) -> bool {
     let (a, b) = (domain_of(a), domain_of(b));
     !a.is_empty() && a.eq_ignore_ascii_case(b)
 }
 
-/// Why a text is not a scope.
+/// The text is not a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no scope is called `{given}`; the scopes are none, host, domain, language, field:NAME")]
 pub struct ParseScopeError {

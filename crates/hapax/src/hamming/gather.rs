@@ -1,7 +1,7 @@
 //! Gathers scattered bits of a fingerprint into a small key.
 //!
-//! A key is a few runs of neighbouring bits, so gathering is a shift and a mask for each run, or the CPU's `pext`
-//! where that is fast; both give the same:
+//! A key is a few runs of neighbouring bits, so gathering takes a shift and a mask per run, or the CPU's `pext`
+//! where that is fast; both give the same result:
 //!
 //! ```text
 //!   value   0 1 1 0 1 0 0 1
@@ -9,14 +9,14 @@
 //!   gathered    1 0     0 1   ->  1001
 //! ```
 
-/// A choice of bit positions, and how to bring them together in order.
+/// A selection of bit positions, which can be packed in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitGather {
     mask: u64,
     runs: Vec<Run>,
 }
 
-/// Neighbouring bits of the mask: moved down by `shift`, they land on `target`.
+/// Neighbouring bits of the mask, which are shifted down by `shift` to `target`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     shift: u32,
@@ -40,23 +40,22 @@ impl BitGather {
         Self { mask, runs }
     }
 
-    /// The positions selected.
     pub fn mask(&self) -> u64 {
         self.mask
     }
 
-    /// How many bits are selected.
+    /// Number of selected bits.
     pub fn bits(&self) -> u32 {
         self.mask.count_ones()
     }
 
-    /// The selected bits of `value`, packed at the low end, order kept.
+    /// The selected bits of `value`, packed at the low end in the same order.
     #[inline(always)]
     pub fn apply(&self, value: u64) -> u64 {
         self.runs.iter().fold(0, |key, run| key | ((value >> run.shift) & run.target))
     }
 
-    /// Heap bytes behind this value.
+    /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.runs.capacity() * size_of::<Run>()
     }

@@ -1,11 +1,8 @@
-//! Which instruction set, decided once.
+//! Chooses the instruction set, once.
 //!
-//! A [`Kernel`] exists only if the CPU can run it, so holding one is the proof that its
-//! instructions are there. [`Kernel::run`] enters code compiled for it; the loops of
-//! [`lanes`](super::lanes) are inlined there, and so is the [`Work`] given.
-//!
-//! On 64-bit ARM the vector instructions (NEON) are part of the platform, so the wide loops need
-//! no detection there.
+//! A [`Kernel`] exists only if the CPU can run it, so holding one proves that its instructions exist.
+//! [`Kernel::run`] enters code compiled for it; the loops of [`lanes`](super::lanes) and the given [`Work`] are
+//! inlined there. On 64-bit ARM vector instructions (NEON) are part of the platform and need no detection.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -13,20 +10,20 @@ use std::ops::ControlFlow;
 use super::lanes::{Lanes, Narrow, Wide};
 use crate::fingerprint::MaxDistance;
 
-/// A piece of work that wants to be compiled for the kernel it runs under.
+/// A piece of work that is compiled for the kernel it runs under.
 pub trait Work {
     type Output;
 
-    /// Does the work. Mark the implementation `#[inline(always)]`: only what is inlined here is
-    /// compiled for the kernel's instructions.
+    /// Runs the work. Mark the implementation `#[inline(always)]`: only inlined code is compiled
+    /// for the kernel's instructions.
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
-/// An instruction set this CPU has, to measure distances with.
+/// An instruction set that this CPU has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kernel(Set);
 
-/// Made only where detection succeeded: the safety of [`Kernel::run`] rests on that.
+/// Constructed only after detection, which the safety of [`Kernel::run`] relies on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Set {
     Portable,
@@ -41,10 +38,10 @@ enum Set {
 }
 
 impl Kernel {
-    /// The one that needs nothing of the CPU.
+    /// Uses no special instructions.
     pub const PORTABLE: Self = Self(Set::Portable);
 
-    /// The fastest one this CPU has. Asks the CPU, so call it once and keep the answer.
+    /// The fastest kernel of this CPU. Detection takes time, so call it once and keep the result.
     pub fn best() -> Self {
         Self::available().pop().unwrap_or(Self::PORTABLE)
     }
@@ -79,7 +76,7 @@ impl Kernel {
         sets.into_iter().map(Self).collect()
     }
 
-    /// The name people know the instruction set by.
+    /// The common name of the instruction set.
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Portable => "portable",
@@ -186,8 +183,8 @@ mod x86 {
         work.run(WideWithPext)
     }
 
-    /// Every CPU with AVX-512 VPOPCNTDQ has a fast `pext`; some with only AVX2 do not.
-    /// Made only by `run_avx512`: that is the proof that BMI2 is there.
+    /// Every CPU with AVX-512 VPOPCNTDQ has a fast `pext`; some with only AVX2 do not. Constructed
+    /// only by `run_avx512`, which proves that BMI2 exists.
     #[derive(Clone, Copy)]
     struct WideWithPext;
 
@@ -208,8 +205,8 @@ mod x86 {
         #[inline(always)]
         #[expect(unsafe_code, reason = "intrinsics behind detected features")]
         fn within_16(self, stored: &[u32; 16], query: u32, bound: u32) -> u16 {
-            // SAFETY: needs AVX512F and VPOPCNTDQ. A `WideWithPext` exists only below
-            // `run_avx512`. The load reads the 64 bytes of the array and asks no alignment.
+            // SAFETY: needs AVX512F and VPOPCNTDQ. A `WideWithPext` exists only below `run_avx512`.
+            // The load reads the 64 bytes of the array and does not require alignment.
             unsafe {
                 let words = _mm512_loadu_epi32(stored.as_ptr().cast());
                 let differing = _mm512_xor_si512(words, _mm512_set1_epi32(query as i32));
@@ -245,15 +242,17 @@ mod x86 {
                     Some(out) => out,
                     None => return found,
                 };
-                // SAFETY: needs AVX512F and AVX512DQ. A `WideWithPext` exists only below `run_avx512`. Every load and
-                // the store move the 64 bytes of 8 words of an array, and ask no alignment.
+                // SAFETY: needs AVX512F and AVX512DQ. A `WideWithPext` exists only below
+                // `run_avx512`. Every load and the store move the 64 bytes of 8 words of an array,
+                // and do not require alignment.
                 found += unsafe {
                     let low = _mm512_loadu_epi64(bits.as_ptr().cast());
                     let high = _mm512_loadu_epi64(bits[8..].as_ptr().cast());
                     let values = _mm512_loadu_epi64(block.as_ptr().cast());
                     let products = _mm512_mullo_epi64(values, _mm512_set1_epi64(multiplier as i64));
                     let bins = _mm512_srl_epi64(products, _mm_cvtsi32_si128(to_bin as i32));
-                    // The word of a bin by its leading bits, the bit by the others: a rotation is modulo 64.
+                    // The leading bits of a bin select the word, the others the bit: a rotation is
+                    // modulo 64.
                     let words = _mm512_permutex2var_epi64(low, _mm512_srli_epi64(bins, 6), high);
                     let bit_first = _mm512_rorv_epi64(words, bins);
                     let hits = _mm512_mask_test_epi64_mask(there, bit_first, _mm512_set1_epi64(1));
@@ -275,7 +274,7 @@ mod tests {
     use super::*;
     use crate::hamming::BitGather;
 
-    /// Words around one centre: uniform ones would be 32 bits apart and never match.
+    /// Words around one centre; uniform ones would be 32 bits apart and never match.
     fn around_a_centre() -> impl Strategy<Value = (u64, Vec<u64>)> {
         any::<u64>().prop_flat_map(|centre| {
             let near = vec(0..64u32, 0..24)
@@ -387,7 +386,7 @@ mod tests {
         }
 
         #[test]
-        fn every_kernel_gathers_alike(value: u64, mask: u64) {
+        fn every_kernel_gathers_the_same_bits(value: u64, mask: u64) {
             let gather = BitGather::new(mask);
             for kernel in Kernel::available() {
                 prop_assert_eq!(kernel.run(Gather(&gather, value)), gather.apply(value));

@@ -1,10 +1,10 @@
 //! The loops over stored words, written once and compiled for each instruction set.
 //!
-//! Equivalent, for all of them: `stored.iter().enumerate().filter(|(_, s)| (*s ^ query).count_ones() <= bound)`.
-//! `Narrow` takes one word at a time, which is fastest with a scalar population count. `Wide` first checks whether
-//! *any* of 64 words (then of 16) is near, without branches, and reads closer only then; matches are rare. Measured
-//! on a Zen 4 core, in million words a second inside the cache: scalar 2,100, AVX2 3,500 to 3,800, AVX-512 12,500.
-//! Handwritten intrinsics gave 13,600, which does not pay for the file.
+//! Equivalent to `stored.iter().enumerate().filter(|(_, s)| (*s ^ query).count_ones() <= bound)`. `Narrow`
+//! processes one word at a time, which is fastest with a scalar population count. `Wide` first checks without
+//! branches whether *any* of 64 words (then of 16) is near, and looks closer only then; matches are rare.
+//! Measured on a Zen 4 core, in million words per second inside the cache: scalar 2,100, AVX2 3,500 to 3,800,
+//! AVX-512 12,500. Handwritten intrinsics reached 13,600, too little to justify another file.
 
 use std::ops::{BitXor, ControlFlow};
 
@@ -13,7 +13,7 @@ use super::vacant::Vacant;
 
 /// A stored word that can be compared: `u32` (a part of a fingerprint) or `u64` (all of it).
 pub trait Word: Copy + BitXor<Output = Self> {
-    /// How many bits are set.
+    /// Number of set bits.
     fn ones(self) -> u32;
 }
 
@@ -31,12 +31,13 @@ impl Word for u64 {
     }
 }
 
-/// What a [`Work`](super::Work) may ask of the instruction set it runs under.
+/// Operations that a [`Work`](super::Work) may use, for the instruction set it runs under.
 ///
-/// The methods are inlined into the caller, so that a whole search loop is compiled for the
-/// instruction set and not only its innermost step.
+/// The methods are inlined into the caller, so a whole search loop is compiled for the instruction
+/// set, not only its innermost step.
 pub trait Lanes: Copy {
-    /// Whether vectors multiply 64-bit numbers: then many multiplications cost less than a few, one after the other.
+    /// Whether there is a 64-bit vector multiplication: then many independent multiplications beat
+    /// a few dependent ones.
     const MULTIPLIES: bool;
 
     /// Calls `hit(position, distance)` for each word within `bound` bits of `query`, in order of
@@ -49,22 +50,23 @@ pub trait Lanes: Copy {
         hit: impl FnMut(usize, u32) -> ControlFlow<()>,
     ) -> ControlFlow<()>;
 
-    /// Bit `i` is set when `stored[i]` is within `bound` bits of `query`. No branch depends on the
-    /// data: right for short buckets, whose length the CPU cannot guess.
+    /// Bit `i` is set if `stored[i]` is within `bound` bits of `query`. No branch depends on the
+    /// data, which suits short buckets of unpredictable length.
     fn within_16(self, stored: &[u32; 16], query: u32, bound: u32) -> u16;
 
     /// The bits of `value` that `gather` selects, packed at the low end.
     fn gather(self, gather: &BitGather, value: u64) -> u64;
 
-    /// Writes to `out`, in order, the products of `values` and `multiplier` that would go to a vacant bin, and says
-    /// how many they are. `out` is longer than `values` by [`SLACK`]; what is behind them is anything.
+    /// Writes the products of `values` and `multiplier` that would go to a vacant bin to `out`, in
+    /// order, and returns their number. `out` must be longer than `values` by [`SLACK`]; its
+    /// contents beyond the result are undefined.
     fn to_vacant(self, vacant: &Vacant, values: &[u64], multiplier: u64, out: &mut [u64]) -> usize;
 }
 
-/// By how much an output must be longer than its input, so that whole registers can be written.
+/// How much longer than its input an output must be, so that whole registers can be written.
 pub const SLACK: usize = 8;
 
-/// One word at a time.
+/// Processes one word at a time.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow;
 
@@ -98,7 +100,7 @@ impl Lanes for Narrow {
     }
 }
 
-/// Blocks of words first; right where vector instructions are on.
+/// Tests blocks of words first; for vector instructions.
 #[derive(Clone, Copy)]
 pub(super) struct Wide;
 
@@ -154,7 +156,7 @@ fn mask_of_16(stored: &[u32; 16], query: u32, bound: u32) -> u16 {
     mask
 }
 
-/// No early exit inside: that is what lets the compiler use vectors.
+/// Without early exit, so that the compiler can use vectors.
 #[inline(always)]
 fn any_within<W: Word, const N: usize>(block: &[W; N], query: W, bound: u32) -> bool {
     let mut any = false;

@@ -1,19 +1,18 @@
-//! Hiding the wait for memory.
+//! Hides memory latency.
 //!
-//! A lookup in a large index is a chain of cache misses. Two remedies: ask for a line before it
-//! is needed ([`prefetch`]), and keep big arrays in large pages ([`filled`]), so that the
-//! translation of addresses does not miss as well. Both are hints: without them every answer is
-//! the same and only the time differs.
+//! A lookup in a large index is a chain of cache misses. Two remedies: request a cache line before it is needed
+//! ([`prefetch`]), and keep large arrays in large pages ([`filled`]), so that address translation hits its
+//! cache. Both are hints that change the time, never the result.
 
-/// Asks for the cache line holding `slice[index]`, if there is such an element.
+/// Requests the cache line that holds `slice[index]`, if this element exists.
 ///
-/// Does nothing where no stable prefetch instruction is known.
+/// Does nothing on platforms without a stable prefetch instruction.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     if let Some(element) = slice.get(index) {
         #[cfg(target_arch = "x86_64")]
         #[expect(unsafe_code, reason = "the intrinsic takes a raw pointer")]
-        // SAFETY: a prefetch reads and faults nothing, and SSE is part of x86-64.
+        // SAFETY: a prefetch neither reads nor faults, and SSE is part of x86-64.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast());
@@ -23,7 +22,7 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     }
 }
 
-/// `len` copies of `value`, in large pages where the system has them, with no spare capacity.
+/// `len` copies of `value`, in large pages if the system has them, without spare capacity.
 pub fn filled<T: Copy>(len: usize, value: T) -> Vec<T> {
     let mut values = Vec::with_capacity(len);
     prefer_large_pages(values.spare_capacity_mut());
@@ -31,11 +30,11 @@ pub fn filled<T: Copy>(len: usize, value: T) -> Vec<T> {
     values
 }
 
-/// Below this an array has no whole large page inside.
+/// A smaller array contains no whole large page.
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;
 
-/// Must come before the first write: a page that exists is not made large.
+/// Must precede the first write, because existing pages are not enlarged.
 #[cfg(target_os = "linux")]
 fn prefer_large_pages<T>(fresh: &mut [T]) {
     let bytes = size_of_val(fresh);

@@ -1,7 +1,7 @@
 //! Distances between fingerprints, as fast as the CPU allows: the set bits of their XOR.
 //!
-//! Loops over slices are compiled once for each instruction set. An index asks for [`Kernel::best`] when it is made
-//! and keeps the answer.
+//! Loops over slices are compiled once per instruction set. An index calls [`Kernel::best`] when it is built
+//! and keeps the result.
 //!
 //! ```
 //! # use std::ops::ControlFlow;
@@ -16,8 +16,8 @@
 //! assert_eq!(found, [(0, 2), (1, 1), (2, 2)]);
 //! ```
 //!
-//! Guarantees that every kernel gives the answers of the plain loop, in the same order. The only home of `unsafe`
-//! in the crate; nothing unsafe can be reached through its public items. Does not handle ids, tables or plans.
+//! Guarantees that every kernel gives the results of the plain loop, in the same order. The only module of the
+//! crate with `unsafe`; its public items are safe. Does not handle ids, tables or plans.
 
 pub mod gather;
 pub mod kernel;

@@ -1,16 +1,16 @@
-//! Which bins of a sketch are vacant, and which hashes would fill one.
+//! Finds the vacant bins of a sketch, and the hashes that would fill one.
 //!
-//! Making a sketch of a text that is not long is mostly this question: a thousand bins are asked about seven
-//! thousand hashes before the last one is filled. [`Vacant`] has the answer in two forms, as a byte a bin for one hash at
-//! a time, and as a bit a bin, which fits into two registers of AVX-512. No branch depends on the data.
+//! Sketching a short text is mostly this test: seven thousand hashes are tested against a thousand bins until
+//! the last bin is filled. [`Vacant`] stores the state twice: a byte per bin to test one hash at a time, and a
+//! bit per bin, which fits into two registers of AVX-512. No branch depends on the data.
 //!
-//! Sketch of 616 shingles in 1024 bins on a Zen 5 core, microseconds: asking the bins themselves 6.3, the bytes 4.8,
-//! the registers 2.0.
+//! A sketch of 616 shingles in 1024 bins on a Zen 5 core, in microseconds: 6.3 by testing the bins themselves,
+//! 4.8 by bytes, 2.0 by registers.
 
-/// The most bins there may be.
+/// Maximum number of bins.
 pub const MOST_BINS: usize = 1024;
 
-/// The vacant ones of up to [`MOST_BINS`] bins. A hash goes to the bin that its leading bits name.
+/// The vacant ones of up to [`MOST_BINS`] bins. The leading bits of a hash select its bin.
 #[derive(Clone, Debug)]
 pub struct Vacant {
     bytes: [u8; MOST_BINS],
@@ -20,7 +20,7 @@ pub struct Vacant {
 }
 
 impl Vacant {
-    /// Of bins that are vacant or not; their number is a power of two from 2 to [`MOST_BINS`].
+    /// From a flag per bin; the number of bins must be a power of two from 2 to [`MOST_BINS`].
     pub fn of(bins: impl ExactSizeIterator<Item = bool>) -> Self {
         debug_assert!(bins.len().is_power_of_two() && (2..=MOST_BINS).contains(&bins.len()));
         let to_bin = u64::BITS - bins.len().trailing_zeros();
@@ -33,7 +33,7 @@ impl Vacant {
         Self { bytes, bits, left, to_bin }
     }
 
-    /// How many are vacant.
+    /// Number of vacant bins.
     pub fn left(&self) -> usize {
         self.left
     }
@@ -43,14 +43,14 @@ impl Vacant {
         (hash >> self.to_bin) as usize & (MOST_BINS - 1)
     }
 
-    /// From now on this bin is taken.
+    /// Marks a bin as taken.
     #[inline(always)]
     pub fn take(&mut self, bin: usize) {
         self.left -= usize::from(std::mem::take(&mut self.bytes[bin]));
         self.bits[bin / 64] &= !(1 << (bin % 64));
     }
 
-    /// One bin at a time; see [`Lanes::to_vacant`](super::Lanes::to_vacant).
+    /// Tests one hash at a time; see [`Lanes::to_vacant`](super::Lanes::to_vacant).
     #[inline(always)]
     pub(super) fn one_by_one(&self, values: &[u64], multiplier: u64, out: &mut [u64]) -> usize {
         let mut found = 0;
@@ -62,7 +62,7 @@ impl Vacant {
         found
     }
 
-    /// A bit a bin, and by how much a hash is shifted to have the number of its bin.
+    /// A bit per bin, and the shift that turns a hash into its bin's number.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn bits(&self) -> (&[u64; MOST_BINS / 64], u32) {
         (&self.bits, self.to_bin)

@@ -1,8 +1,8 @@
 //! Fingerprints and their ids, each distinct fingerprint once.
 //!
-//! Web pages repeat: one fingerprint may belong to a million pages. Here it is one row with a
-//! list of ids beside it (`ids`), so that an engine compares it once and a popular page costs its
-//! answer and nothing else. Rows are sorted by fingerprint.
+//! Web pages repeat: a million pages may share one fingerprint. Such a fingerprint is one row with a list of
+//! ids (`ids`), so an engine compares it once and a popular page costs no more than its results. Rows are
+//! sorted by fingerprint.
 
 use std::ops::ControlFlow;
 
@@ -11,47 +11,46 @@ use super::packed::PackedInts;
 use crate::fingerprint::Fingerprint;
 use crate::hamming::memory::{filled, prefetch};
 
-/// A fingerprint and the id it is known by.
+/// A fingerprint and its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
     pub fingerprint: Fingerprint,
-    /// What a match reports. Any number; small ones take less memory.
+    /// Reported by matches. Any number; small ones take less memory.
     pub id: u64,
 }
 
-/// Why an index could not be built.
+/// An index could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Positions are 32-bit numbers.
+    /// There are more rows than 32-bit positions.
     #[error("{given} distinct fingerprints are more than one index holds ({most}); use several")]
     TooMany {
-        /// How many distinct fingerprints there are.
+        /// Number of distinct fingerprints.
         given: usize,
         most: usize,
     },
-    /// What is read twice was not the same both times.
+    /// An input that is read twice differed between the readings.
     #[error("the stored fingerprints changed while an index was made of them; try again")]
     Changed,
-    /// The engine is exact only up to a bound.
+    /// The engine is exact only up to a smaller bound.
     #[error("within {asked} bits is out of range: this engine is exact from 0 to {most}")]
     BoundOutOfRange {
         asked: u32,
-        /// The widest bound possible.
+        /// The maximum bound.
         most: u32,
     },
-    /// The numbers of blocks given make no design.
+    /// No design has this number of blocks.
     #[error("a design with {blocks} blocks is not exact within {bound} bits: {need}")]
     Blocks {
-        /// The number of blocks asked for.
         blocks: u32,
-        /// The bound it was asked for.
+        /// The bound of the design.
         bound: u32,
         need: &'static str,
     },
 }
 
-/// Entries, ready to be made into an engine.
+/// Entries to build an engine from.
 #[derive(Clone, Debug)]
 pub struct Collection {
     /// Distinct, ascending.
@@ -60,10 +59,10 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// The most distinct fingerprints one index holds.
+    /// Maximum number of distinct fingerprints per index.
     pub const MOST: usize = u32::MAX as usize;
 
-    /// Collects entries. The same fingerprint with the same id counts once.
+    /// Collects entries. Repeats of the same fingerprint and id count once.
     ///
     /// # Errors
     ///
@@ -74,7 +73,7 @@ impl Collection {
         entries.dedup();
         let rows = || entries.chunk_by(|a, b| a.fingerprint == b.fingerprint);
         let mut counted = Counted::default();
-        // Ids ascend in a row.
+        // The last id of a row is its largest.
         rows().for_each(|same| counted.add(same.len(), same[same.len() - 1].id));
         if counted.rows > Self::MOST {
             return Err(BuildError::TooMany { given: counted.rows, most: Self::MOST });
@@ -88,7 +87,7 @@ impl Collection {
         Ok(Self { fingerprints, ids })
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.ids.entries()
     }
@@ -97,12 +96,12 @@ impl Collection {
         self.len() == 0
     }
 
-    /// The distinct fingerprints, ascending. A *row* is a position here.
+    /// The distinct fingerprints, ascending. A *row* is an index into them.
     pub fn fingerprints(&self) -> &[u64] {
         &self.fingerprints
     }
 
-    /// Calls `visit` with each id of one row, ascending, until it breaks.
+    /// Calls `visit` for each id of a row, ascending, until it breaks.
     #[inline(always)]
     pub(super) fn visit_ids(
         &self,
@@ -112,12 +111,12 @@ impl Collection {
         self.ids.visit(row, visit)
     }
 
-    /// The ids of one row, ascending.
+    /// The ids of a row, ascending.
     pub fn ids(&self, row: usize) -> impl Iterator<Item = u64> {
         self.ids.of(row).1
     }
 
-    /// Each distinct fingerprint, how many ids it has, and they.
+    /// Each distinct fingerprint, the number of its ids, and the ids.
     pub(super) fn rows(&self) -> impl Iterator<Item = (u64, usize, impl Iterator<Item = u64>)> {
         self.fingerprints.iter().enumerate().map(|(row, &bits)| {
             let (count, ids) = self.ids.of(row);
@@ -125,19 +124,20 @@ impl Collection {
         })
     }
 
-    /// Asks for the cache lines a match in this row will read.
+    /// Requests the cache lines that a match in this row will read.
     #[inline(always)]
     pub fn prefetch(&self, row: usize) {
         prefetch(&self.fingerprints, row);
         self.ids.prefetch(row);
     }
 
-    /// Heap bytes that so many distinct fingerprints with one id up to `largest_id` each take.
+    /// Predicted heap bytes of this many distinct fingerprints with one id each, up to
+    /// `largest_id`.
     pub(super) fn predicted_bytes(rows: u64, largest_id: u64) -> u64 {
         rows * size_of::<u64>() as u64 + PackedInts::predicted_bytes(rows, largest_id)
     }
 
-    /// Heap bytes held.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.fingerprints.capacity() * size_of::<u64>() + self.ids.memory_bytes()
     }

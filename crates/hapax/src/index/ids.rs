@@ -1,27 +1,27 @@
-//! The ids of rows: one column for those with one id, lists for the others.
+//! The ids of rows: one column for single ids, lists for several.
 //!
-//! A row with one id has it in a column as wide as the largest id needs (24 bits for ten million
-//! dense ids, 40 for a trillion). A row with several has there the place of its list in a second
-//! column: first how many, then the ids. A bitmap says which rows those are, so an id is two reads
-//! away at most and nothing is searched for. Rows may be filled in any order, each once.
+//! The id of a row with one id is in a column as wide as the largest id (24 bits for ten million dense ids, 40
+//! for a trillion). For a row with several ids, this column has the position of its list in a second column:
+//! the number of ids, then the ids. A bitmap marks these rows, so reading an id takes at most two reads and no
+//! search. Rows may be filled in any order, each once.
 
 use std::ops::ControlFlow;
 
 use super::packed::PackedInts;
 use crate::hamming::memory::{filled, prefetch};
 
-/// What the columns must hold, counted before they are made.
+/// Sizes of the columns, counted before they are allocated.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     pub(super) rows: usize,
     pub(super) entries: usize,
-    /// Places in the lists.
+    /// Length of the lists column.
     listed: usize,
     largest: u64,
 }
 
 impl Counted {
-    /// Counts a row of so many ids, the largest of which is given.
+    /// Counts a row with this many ids and this largest id.
     pub(super) fn add(&mut self, ids: usize, largest: u64) {
         self.rows += 1;
         self.entries += ids;
@@ -29,7 +29,7 @@ impl Counted {
         self.largest = self.largest.max(largest);
     }
 
-    /// Is there room for it in what was counted?
+    /// Whether columns of this size hold what `counted` counts.
     pub(super) fn fits(&self, counted: &Self) -> bool {
         self.rows <= counted.rows && self.listed <= counted.listed
     }
@@ -37,7 +37,7 @@ impl Counted {
 
 #[derive(Clone, Debug)]
 pub(super) struct Ids {
-    /// The id of each row, or where in [`Shared::lists`] its ids are.
+    /// The id of each row, or the position of its ids in [`Shared::lists`].
     slots: PackedInts,
     shared: Option<Shared>,
     entries: usize,
@@ -45,19 +45,19 @@ pub(super) struct Ids {
 
 #[derive(Clone, Debug)]
 struct Shared {
-    /// Bit `row` is set when that row has more ids than one.
+    /// Bit `row` is set if this row has several ids.
     several: Vec<u64>,
-    /// For each such row: how many, then its ids.
+    /// For each such row: the number of ids, then the ids.
     lists: PackedInts,
-    /// Places of the lists that are filled.
+    /// Length of the filled part of the lists.
     end: usize,
 }
 
 impl Ids {
-    /// Room for what was counted.
+    /// Empty columns of this size.
     pub(super) fn new(counted: &Counted) -> Self {
         let Counted { rows, entries, listed, largest } = *counted;
-        // Places in the lists and lengths of lists must fit beside ids.
+        // Positions and lengths of lists must fit into the columns, too.
         let largest = largest.max(listed as u64);
         let shared = (listed > 0).then(|| Shared {
             several: filled(rows.div_ceil(64), 0),
@@ -67,7 +67,7 @@ impl Ids {
         Self { slots: PackedInts::zeros(rows, largest), shared, entries }
     }
 
-    /// Fills a row, whose ids were counted; `count` is their number.
+    /// Fills a counted row; `count` is its number of ids.
     #[inline(always)]
     pub(super) fn put(&mut self, row: usize, count: usize, ids: impl Iterator<Item = u64>) {
         match &mut self.shared {
@@ -87,7 +87,7 @@ impl Ids {
         self.entries
     }
 
-    /// How many ids a row has, and they.
+    /// The number of ids of a row, and the ids.
     pub(super) fn of(&self, row: usize) -> (usize, impl Iterator<Item = u64>) {
         let slot = self.slots.get(row);
         let shared = self.shared.as_ref().filter(|shared| shared.has(row));
@@ -97,7 +97,7 @@ impl Ids {
         (count, only.into_iter().chain(listed))
     }
 
-    /// Calls `visit` with each id of one row, until it breaks.
+    /// Calls `visit` for each id of a row until it breaks.
     #[inline(always)]
     pub(super) fn visit(
         &self,
@@ -111,7 +111,7 @@ impl Ids {
         }
     }
 
-    /// Asks for the cache lines a match in this row will read.
+    /// Requests the cache lines that a match in this row will read.
     #[inline(always)]
     pub(super) fn prefetch(&self, row: usize) {
         self.slots.prefetch(row);
@@ -120,7 +120,7 @@ impl Ids {
         }
     }
 
-    /// Heap bytes held.
+    /// Heap memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let shared = self.shared.as_ref().map_or(0, |shared| {
             shared.several.capacity() * size_of::<u64>() + shared.lists.memory_bytes()
@@ -130,13 +130,13 @@ impl Ids {
 }
 
 impl Shared {
-    /// Has this row several ids?
+    /// Whether this row has several ids.
     #[inline(always)]
     fn has(&self, row: usize) -> bool {
         self.several[row / 64] >> (row % 64) & 1 == 1
     }
 
-    /// The ids listed at `place`.
+    /// The list at `place`.
     fn list(&self, place: u64) -> impl Iterator<Item = u64> {
         let first = place as usize + 1;
         let count = self.lists.get(place as usize) as usize;

@@ -1,6 +1,6 @@
-//! Searches everything stored within `k` bits of a query.
+//! Searches for all stored fingerprints within `k` bits of a query.
 //!
-//! A [`Collection`] holds the entries, each distinct fingerprint once; an engine is made from it and answers
+//! A [`Collection`] holds the entries, each distinct fingerprint once; an engine is built from it and searched
 //! through [`HammingIndex`]:
 //!
 //! ```
@@ -19,15 +19,15 @@
 //!
 //! | engine | idea | recall |
 //! |---|---|---|
-//! | [`Scan`] | compare with everything, many words at a time | exact |
-//! | [`Tables`] | bits that must agree name a bucket; look only there | exact |
+//! | [`Scan`] | compares all fingerprints, many at a time | exact |
+//! | [`Tables`] | bits that must agree select buckets | exact |
 //! | [`LiveIndex`](live::LiveIndex) | a mutable head and immutable segments, each with an engine | exact |
-//! | [`SegmentView`](segment::SegmentView) | one sorted array, searched in the bytes of a file | exact |
-//! | [`WeakBits`] | flip the bits likeliest to differ; one table | as asked |
+//! | [`SegmentView`](segment::SegmentView) | one sorted array, searched directly in the bytes of a file | exact |
+//! | [`WeakBits`] | flips the bits most likely to differ; one table | as requested |
 //!
-//! Guarantees: an exact engine reports all and only what a scan reports, each entry once, sorted by distance, then
-//! id. Engines start no thread. `memory_bytes` counts every byte of heap. [`plan`] says which engine to take. Does
-//! not know text, documents or disks.
+//! Guarantees: an exact engine reports exactly what a scan reports, each entry once, sorted by distance, then
+//! id. Engines start no threads. `memory_bytes` counts every byte of heap. [`plan`] chooses an engine. Does not
+//! handle text, documents or disks.
 
 pub mod collection;
 mod ids;

@@ -1,19 +1,19 @@
-//! The question every engine answers.
+//! The interface of all engines.
 //!
-//! An engine writes [`HammingIndex::visit_batch`] and gets the rest. Matches are pushed rather
-//! than pulled, because an engine works on many queries and tables at once to hide the wait for
-//! memory, and reports the matches of a query in no particular order. The callback is `dyn`: it
-//! runs once per *verified* match, and those are rare.
+//! An engine implements [`HammingIndex::visit_batch`] and gets the other methods. Matches are pushed rather
+//! than pulled, because an engine works on many queries and tables at once to hide memory latency, and reports
+//! the matches of a query in any order. The callback is `dyn`: it runs once per *verified* match, and those are
+//! rare.
 
 use std::ops::ControlFlow;
 
 use crate::fingerprint::{BitSums, Fingerprint, MaxDistance};
 
-/// What is asked: a fingerprint, and how sure each of its bits is when that is known.
+/// A query: a fingerprint and, if known, the strength of its bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     pub fingerprint: Fingerprint,
-    /// What the bits were cut from. Exact engines do not look at it.
+    /// The sums behind the bits. Exact engines ignore them.
     pub sums: Option<&'a BitSums>,
 }
 
@@ -30,40 +30,40 @@ pub struct Match {
     pub id: u64,
 }
 
-/// What a search did, to be compared with what a plan promised.
+/// Work counters of a search, for comparison with a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// Buckets looked up.
+    /// Number of buckets looked up.
     pub probes: u64,
-    /// Stored fingerprints compared with a query.
+    /// Number of stored fingerprints compared with a query.
     pub compared: u64,
-    /// Sum over the queries of the share of their matches that was expected to be found. For an
-    /// exact engine this is the number of queries.
+    /// Sum of the expected recall over all queries. For an exact engine this is the number of
+    /// queries.
     pub covered: f64,
 }
 
-/// Why a search was refused.
+/// A search was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {
-    /// The index was built for a smaller bound, and would miss matches.
+    /// The index was built for a smaller bound and would miss matches.
     #[error("the index answers within {built} bits, {asked} was asked for; rebuild it for {asked}")]
     BoundTooWide {
-        /// The bound in the question.
+        /// The bound of the search.
         asked: MaxDistance,
-        /// The bound the index was built for.
+        /// The bound of the index.
         built: MaxDistance,
     },
 }
 
-/// A set of fingerprints that can be asked who lives nearby.
+/// A set of fingerprints that supports searches within a distance.
 pub trait HammingIndex {
-    /// Calls `visit(q, m)` exactly once for each entry `m` found within `bound` of `queries[q]`,
-    /// in any order, until it breaks: breaking ends query `q` and no other.
+    /// Calls `visit(q, m)` exactly once for each entry `m` found within `bound` of `queries[q]`, in
+    /// any order. Breaking ends query `q` only.
     ///
     /// # Errors
     ///
-    /// [`SearchError::BoundTooWide`] when `bound` is beyond [`widest`](Self::widest).
+    /// [`SearchError::BoundTooWide`] if `bound` exceeds [`widest`](Self::widest).
     fn visit_batch(
         &self,
         queries: &[Query<'_>],
@@ -71,13 +71,13 @@ pub trait HammingIndex {
         visit: &mut dyn FnMut(usize, Match) -> ControlFlow<()>,
     ) -> Result<Effort, SearchError>;
 
-    /// The widest bound that can be asked for.
+    /// The largest supported bound.
     fn widest(&self) -> MaxDistance;
 
-    /// How many entries are stored; one fingerprint with ten ids counts ten times.
+    /// Number of entries; a fingerprint with ten ids counts ten times.
     fn len(&self) -> usize;
 
-    /// Heap bytes held, spare capacity included.
+    /// Heap memory in bytes, including spare capacity.
     fn memory_bytes(&self) -> usize;
 
     fn is_empty(&self) -> bool {
@@ -99,8 +99,7 @@ pub trait HammingIndex {
         Ok(found)
     }
 
-    /// Some match, if there is one: the first the engine comes upon, which need not be the
-    /// nearest.
+    /// Any one match; not necessarily the nearest.
     ///
     /// # Errors
     ///
@@ -133,7 +132,7 @@ pub trait HammingIndex {
         Ok(answers)
     }
 
-    /// Some match of each query that has one.
+    /// One match of each query that has any.
     ///
     /// # Errors
     ///
@@ -166,22 +165,22 @@ impl Default for Answers {
     }
 }
 
-/// Matches of some queries, in no order.
+/// Unordered matches of some queries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered(Vec<Found>);
 
 impl Gathered {
-    /// Query number `query` has this match.
+    /// Adds a match of query number `query`.
     #[inline(always)]
     pub(super) fn push(&mut self, query: usize, found: Match) {
         self.0.push(Found::new(query, found));
     }
 }
 
-/// A match and whose it is, in two words: a batch has millions of them.
+/// A match and its query in two words, because a batch has millions of them.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// The query above the distance.
+    /// The query in the bits above the distance.
     query: u64,
     id: u64,
 }
@@ -204,14 +203,14 @@ impl Found {
 }
 
 impl Answers {
-    /// Adds what was gathered for the next `queries` queries, which are numbered from 0 there:
-    /// grouped by query, each group sorted. Nothing is left in `gathered`.
+    /// Moves the matches of the next `queries` queries, numbered from 0 in `gathered`, here:
+    /// grouped by query, each group sorted.
     pub(super) fn add(&mut self, queries: usize, gathered: &mut Gathered) {
         let Self { starts, matches } = self;
         let found = &mut gathered.0;
         let first = starts.len() - 1;
         let before = matches.len();
-        // Counts, one place further on than they belong; then starts, which move on to the ends.
+        // Counts, stored one place later; their prefix sums are starts, which advance to the ends.
         let mut ends = vec![0; queries + 1];
         for one in found.iter() {
             ends[one.query() + 1] += 1;
@@ -228,7 +227,7 @@ impl Answers {
         }
         found.clear();
         for ends in starts[first..].windows(2) {
-            // One wide number is compared without a branch.
+            // One wide number can be compared without branches.
             matches[ends[0]..ends[1]]
                 .sort_unstable_by_key(|m| u128::from(m.distance) << 64 | u128::from(m.id));
         }
@@ -239,18 +238,18 @@ impl Answers {
         &self.matches[self.starts[query]..self.starts[query + 1]]
     }
 
-    /// The matches of each query in turn.
+    /// The matches of all queries, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Match]> {
         self.starts.windows(2).map(|ends| &self.matches[ends[0]..ends[1]])
     }
 
-    /// How many matches there are over all queries.
+    /// Number of matches of all queries.
     pub fn total(&self) -> usize {
         self.matches.len()
     }
 }
 
-/// Refuses a bound beyond what the index was built for.
+/// Refuses a bound larger than the index was built for.
 pub(super) fn check_bound(asked: MaxDistance, built: MaxDistance) -> Result<(), SearchError> {
     if asked <= built { Ok(()) } else { Err(SearchError::BoundTooWide { asked, built }) }
 }

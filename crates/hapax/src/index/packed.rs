@@ -1,14 +1,14 @@
-//! Integers in as many bits as they need.
+//! Stores integers in as many bits as they need.
 //!
-//! A column of values of equal width, back to back. A value may straddle two words; reading one
-//! takes two loads from neighbouring words, nearly always in one cache line.
+//! A column of values of equal width, back to back. A value may straddle two words; reading takes two loads
+//! from neighbouring words, nearly always in one cache line.
 
 use crate::hamming::memory::{filled, prefetch};
 
 /// A fixed number of integers of `width` bits each.
 #[derive(Clone, Debug)]
 pub struct PackedInts {
-    /// One word more than the values need, so that a read may always take two.
+    /// One word longer than needed, so that a read can always load two.
     words: Vec<u64>,
     width: u32,
     len: usize,
@@ -22,13 +22,13 @@ impl PackedInts {
         Self { words: filled(words, 0), width, len }
     }
 
-    /// Heap bytes that `len` values up to `largest` will take.
+    /// Predicted heap bytes of `len` values up to `largest`.
     pub(super) fn predicted_bytes(len: u64, largest: u64) -> u64 {
         let bits = u128::from(len) * u128::from(width(largest));
         (bits.div_ceil(64) as u64 + 1) * size_of::<u64>() as u64
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -43,7 +43,7 @@ impl PackedInts {
         let bit = index * self.width as usize;
         let (word, shift) = (bit / 64, bit % 64);
         let low = self.words[word] >> shift;
-        // Shifting by 64 in two steps: at shift 0 nothing comes from the next word.
+        // Shifts by up to 64 in two steps, so that nothing comes from the next word at shift 0.
         let high = (self.words[word + 1] << 1) << (63 - shift);
         (low | high) & self.mask()
     }
@@ -58,13 +58,13 @@ impl PackedInts {
         self.words[word + 1] |= (value >> 1) >> (63 - shift);
     }
 
-    /// Asks for the cache line of the value at `index`.
+    /// Requests the cache line of the value at `index`.
     #[inline(always)]
     pub fn prefetch(&self, index: usize) {
         prefetch(&self.words, index * self.width as usize / 64);
     }
 
-    /// Heap bytes held.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }
@@ -75,7 +75,7 @@ impl PackedInts {
     }
 }
 
-/// Bits that the values up to `largest` need.
+/// Number of bits for values up to `largest`.
 fn width(largest: u64) -> u32 {
     (u64::BITS - largest.leading_zeros()).max(1)
 }
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_put_comes_back(width in 0u32..=64, values in vec(any::<u64>(), 0..200)) {
+        fn stored_values_are_read_back(width in 0u32..=64, values in vec(any::<u64>(), 0..200)) {
             let values: Vec<u64> =
                 values.into_iter().map(|v| v.checked_shr(64 - width).unwrap_or(0)).collect();
             let packed: PackedInts = values.iter().copied().collect();

@@ -1,9 +1,8 @@
-//! Compare with everything.
+//! Linear scan: compares every query with every fingerprint.
 //!
-//! The reference implementation for all other engines, and the best one for small sets. A batch is answered in
-//! tiles: a stretch of fingerprints that fits into the first-level cache is compared with every
-//! query before the next one is loaded, so that a large set is read from memory once per batch
-//! and not once per query.
+//! The reference implementation for all other engines, and the best engine for small sets. A batch is processed
+//! in tiles: a run of fingerprints that fits into the first-level cache is compared with every query before the
+//! next one is loaded, so a large set is read from memory once per batch instead of once per query.
 
 use std::ops::ControlFlow;
 
@@ -12,14 +11,13 @@ use super::near::{Effort, HammingIndex, Match, Query, SearchError};
 use crate::fingerprint::{Fingerprint, MaxDistance};
 use crate::hamming::{Kernel, Lanes, Work};
 
-/// Fingerprints compared with all queries of a tile before the next ones: 16 KiB, half of a
-/// small first-level cache.
+/// Fingerprints per tile: 16 KiB, half of a small first-level cache.
 const TILE: usize = 2048;
 
-/// Queries that share one pass over the fingerprints: one bit each in a word.
-const TOGETHER: usize = 64;
+/// Queries that share one pass over the fingerprints: one bit of a word each.
+const BATCH_SIZE: usize = 64;
 
-/// Every fingerprint is compared with every query.
+/// Compares every query with every fingerprint.
 #[derive(Clone, Debug)]
 pub struct Scan {
     pages: Collection,
@@ -31,7 +29,7 @@ impl Scan {
         Self::with_kernel(pages, Kernel::best())
     }
 
-    /// With an instruction set chosen by the caller.
+    /// With a given instruction set.
     pub(super) fn with_kernel(pages: Collection, kernel: Kernel) -> Self {
         Self { pages, kernel }
     }
@@ -40,7 +38,6 @@ impl Scan {
         self.pages
     }
 
-    /// What is scanned, by reference.
     pub const fn collection(&self) -> &Collection {
         &self.pages
     }
@@ -80,12 +77,12 @@ struct Tiles<'a> {
 impl Work for Tiles<'_> {
     type Output = u64;
 
-    /// Gives back how many comparisons were made.
+    /// Returns the number of comparisons.
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> u64 {
         let Self { pages, queries, bound, visit } = self;
         let mut compared = 0;
-        for (group, together) in queries.chunks(TOGETHER).enumerate() {
+        for (group, together) in queries.chunks(BATCH_SIZE).enumerate() {
             let mut done = 0u64;
             for (number, tile) in pages.fingerprints().chunks(TILE).enumerate() {
                 for (slot, query) in together.iter().enumerate() {
@@ -96,7 +93,7 @@ impl Work for Tiles<'_> {
                     let bits = query.fingerprint.to_bits();
                     let flow = lanes.within(tile, bits, bound.bits(), |position, distance| {
                         pages.ids(number * TILE + position).try_for_each(|id| {
-                            visit(group * TOGETHER + slot, Match { distance, id })
+                            visit(group * BATCH_SIZE + slot, Match { distance, id })
                         })
                     });
                     done |= u64::from(flow.is_break()) << slot;

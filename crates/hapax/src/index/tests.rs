@@ -1,7 +1,7 @@
-//! Every engine against the plainest possible reference.
+//! Compares every engine with the simplest possible reference implementation.
 //!
-//! Inputs are clustered, so that there is something to find; one suite runs over all engines,
-//! all bounds they support, single queries and batches.
+//! Inputs are clustered, so that there are matches; one suite runs over all engines, all supported bounds,
+//! single queries and batches.
 
 use std::ops::ControlFlow;
 
@@ -12,9 +12,9 @@ use super::*;
 use crate::fingerprint::{Fingerprint, MaxDistance};
 use crate::hamming::Kernel;
 
-/// Entries gathered around a few centres, some with the same fingerprint, some with the same
-/// id. Uniform noise would do no good: two random 64-bit values are about 32 bits apart, so an
-/// index could return nothing at all and still agree with the reference.
+/// Entries around a few centres, some with the same fingerprint, some with the same id. Uniform
+/// values would be about 32 bits apart, so an index without any results would still agree with the
+/// reference.
 pub(super) fn neighbourhoods() -> impl Strategy<Value = (Vec<Entry>, Vec<Fingerprint>)> {
     vec(any::<u64>(), 1..5).prop_flat_map(|centres| {
         let near = (0..centres.len(), vec(0..u64::BITS, 0..14)).prop_map(move |(centre, flips)| {
@@ -83,7 +83,7 @@ pub(super) fn check(
 
 proptest! {
     #[test]
-    fn the_scan_finds_exactly_what_is_there(
+    fn the_scan_finds_exactly_the_matches(
         (entries, queries) in neighbourhoods(),
         k in 0u8..=64,
     ) {
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn every_table_design_finds_exactly_what_is_there(
+    fn every_table_design_finds_exactly_the_matches(
         (entries, queries) in neighbourhoods(),
         k in 0u8..=16,
         narrower in 0u8..=16,
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn tables_answer_alike_on_every_kernel(
+    fn tables_give_the_same_results_on_every_kernel(
         (entries, queries) in neighbourhoods(),
         k in 0u8..=8,
     ) {
@@ -127,7 +127,7 @@ proptest! {
     }
 }
 
-/// Large enough that tables are sorted in partitions and buckets outgrow a window.
+/// Large enough that tables are sorted by partitions and buckets exceed a window.
 #[test]
 fn a_large_set_is_searched_like_a_small_one() {
     let mut random = generator();
@@ -151,7 +151,7 @@ fn a_large_set_is_searched_like_a_small_one() {
     }
 }
 
-/// Large batches are put in order first; parts of them are not.
+/// Large batches are sorted first, their parts are not.
 #[test]
 fn a_large_batch_is_answered_like_its_parts() {
     let mut random = generator();
@@ -180,7 +180,7 @@ fn a_large_batch_is_answered_like_its_parts() {
     }
 }
 
-/// Random numbers, the same each time.
+/// A reproducible random sequence.
 fn generator() -> impl FnMut() -> u64 {
     let mut state = 7u64;
     move || {

@@ -1,9 +1,9 @@
 //! Finds all near pairs inside one part, in the cache.
 //!
-//! The part is put into buckets by the bits of a key, by counting, and each bucket is compared with itself, sixteen
-//! or more words at a time. A word is 32 of the bits on which the bucket does not agree yet (the whole fingerprint
-//! for a wide bound); near words are compared whole. Which keys find a pair follows from its differing bits, so
-//! only the first reports it. `dense` takes buckets that are too large.
+//! Sorts the part into buckets by the bits of a key (a counting sort) and compares each bucket with itself,
+//! sixteen or more words at a time. A word is 32 of the bits in which the bucket may differ (the whole
+//! fingerprint for a wide bound); near words are compared completely. Which keys find a pair follows from its
+//! differing bits, so only the first reports it. `dense` handles buckets that are too large.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,11 +19,10 @@ const TILE: usize = 4096;
 /// Words of a bucket that are compared with the others together.
 pub(super) const GROUP: usize = 8;
 
-/// Stored words are read so many at a time; what they show beyond the
-/// tile is ignored.
+/// Number of stored words read at a time; words beyond the tile are ignored.
 pub(super) const STEP: usize = 16;
 
-/// How to look for pairs in the parts of one stage.
+/// Finds pairs in the parts of one stage.
 pub(super) struct Finder<'a> {
     stage: &'a Stage,
     keys: Vec<Key>,
@@ -41,12 +40,12 @@ struct Key {
     inner: u64,
 }
 
-/// A part and its buckets, kept from part to part.
+/// A part and its buckets, reused for the next part.
 pub(super) struct Scratch<I> {
     fingerprints: Vec<u64>,
     ids: Vec<I>,
-    /// Records below this come from one side, the others from another, and only pairs across
-    /// are asked for.
+    /// If set, records below this index come from one side and the others from the other side, and
+    /// only pairs across are reported.
     border: Option<usize>,
     bucket_of: Vec<u16>,
     ends: Vec<u32>,
@@ -75,20 +74,19 @@ impl<I: Id> Scratch<I> {
         self.border = None;
     }
 
-    /// Adds records to the part.
     pub(super) fn extend(&mut self, records: &[Record<I>]) {
         self.fingerprints.extend(records.iter().map(|record| record.fingerprint));
         self.ids.extend(records.iter().map(|record| record.id));
     }
 
-    /// From here on only pairs of a record added before with one added after are asked for.
+    /// From here on, only pairs of an earlier with a later record are reported.
     pub(super) fn set_border(&mut self) {
         self.border = Some(self.ids.len());
     }
 }
 
 impl Scratch<u32> {
-    /// The part in buckets, 32 bits of each record.
+    /// The part in buckets, 32 bits per record.
     #[inline(always)]
     pub(super) fn halves_in_buckets<L: Lanes>(
         &mut self,
@@ -102,7 +100,7 @@ impl Scratch<u32> {
         Placed { words: halves, order, ends, fingerprints, ids }
     }
 
-    /// The part in buckets, each record whole.
+    /// The part in buckets, whole records.
     #[inline(always)]
     pub(super) fn wholes_in_buckets<L: Lanes>(
         &mut self,
@@ -116,13 +114,13 @@ impl Scratch<u32> {
     }
 }
 
-/// A part in buckets.
+/// A part sorted into buckets.
 pub(super) struct Placed<'a, W> {
-    /// Bucket after bucket, and then at least a group more.
+    /// Bucket by bucket, followed by at least a group of padding.
     pub(super) words: &'a [W],
-    /// Which record of the part each word belongs to.
+    /// The record of the part behind each word.
     pub(super) order: &'a [u32],
-    /// Where each bucket ends.
+    /// End of each bucket.
     pub(super) ends: &'a [u32],
     pub(super) fingerprints: &'a [u64],
     pub(super) ids: &'a [u32],
@@ -147,7 +145,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// How many buckets were keyed again so far.
+    /// Number of buckets keyed again so far.
     pub(super) fn rekeyed(&self) -> u64 {
         self.rekeyed.load(Ordering::Relaxed)
     }
@@ -155,7 +153,7 @@ impl<'a> Finder<'a> {
     /// Appends the pairs of the part in `scratch` that belong to this stage.
     pub(super) fn find<I: Id>(&self, scratch: &mut Scratch<I>, found: &mut Vec<Pair<I>>) {
         if scratch.ids.len() > 1 {
-            // Compiled where it is called: in this crate, which is one unit, it takes a tenth longer.
+            // Not inlined into callers: in this crate, which is one unit, it runs a tenth slower.
             self.kernel.run(FindPairs { finder: self, scratch, found });
         }
     }
@@ -215,7 +213,7 @@ impl<I: Id> Work for FindPairs<'_, I> {
     }
 }
 
-/// Says which bucket each record goes to, and where each bucket ends up starting.
+/// Computes the bucket of each record, and the start of each bucket.
 #[inline(always)]
 fn number_buckets<L: Lanes, I: Id>(lanes: L, bits: &BitGather, scratch: &mut Scratch<I>) {
     let Scratch { fingerprints, bucket_of, ends, .. } = scratch;
@@ -236,7 +234,7 @@ fn number_buckets<L: Lanes, I: Id>(lanes: L, bits: &BitGather, scratch: &mut Scr
     }
 }
 
-/// Puts the words into their buckets; afterwards `ends` says where each bucket ends.
+/// Moves the words into their buckets; afterwards `ends` holds the end of each bucket.
 #[inline(always)]
 fn place<W: Word + Default>(
     fingerprints: &[u64],
@@ -258,10 +256,10 @@ fn place<W: Word + Default>(
     }
 }
 
-/// Compares each bucket of at most `most` with itself.
+/// Compares each bucket of at most `most` words with itself.
 ///
-/// Queries go in groups: a vector of stored words is read once for all of the group, and the loop
-/// over them, whose end the CPU cannot foresee, ends once.
+/// Queries are processed in groups: a vector of stored words is read once for the whole group, and
+/// the loop over the stored words, whose length the CPU cannot predict, ends once per group.
 #[inline(always)]
 pub(super) fn compare<L: Lanes, W: Word>(
     _compiled_for: L,
@@ -306,8 +304,8 @@ pub(super) fn compare<L: Lanes, W: Word>(
     }
 }
 
-/// Is any word of the group near another of it? Rows are compared whole, so that it can be done
-/// in vectors: a word's distance to itself is passed over by counting.
+/// Whether two words of the group are near. Compares whole rows, so that it can be vectorized; the
+/// distance of a word to itself is discounted.
 #[inline(always)]
 fn any_inside<W: Word>(group: &[W; GROUP], bound: u32) -> bool {
     let mut near = 0;
@@ -319,7 +317,7 @@ fn any_inside<W: Word>(group: &[W; GROUP], bound: u32) -> bool {
     near > GROUP as u32
 }
 
-/// Is any word of the group near any of the stored ones?
+/// Whether a word of the group is near one of the stored ones.
 #[inline(always)]
 pub(super) fn any_across<W: Word>(group: &[W; GROUP], stored: &[W; STEP], bound: u32) -> bool {
     let mut least = [u32::MAX; STEP];
@@ -365,7 +363,7 @@ pub(super) fn near_across<W: Word>(
     }
 }
 
-/// The 32 lowest set bits of `mask`, or all of them.
+/// The 32 lowest set bits of `mask`, or all if there are fewer.
 pub(super) fn lowest_32(mask: u64) -> u64 {
     let mut left = mask;
     while left.count_ones() > 32 {

@@ -1,21 +1,19 @@
-//! Identical fingerprints, made one.
+//! Collapses identical fingerprints.
 //!
-//! A popular page has its fingerprint a million times. Its copies are within any bound of each
-//! other and of the same neighbours, so only one of them, the one with the smallest id, goes
-//! on to be compared; the others are noted as its twins. That makes them cost a sort and no more.
-//!
-//! Works on one part at a time: records that agree in their highest bits.
+//! The copies of a popular page are within any bound of each other and have the same neighbours, so only the
+//! one with the smallest id is compared; the others are recorded as its twins. A million copies thus cost no
+//! more than a sort. Works on one part at a time: records that agree in their highest bits.
 
 use super::parts::{Digit, Runs, partition};
 use super::record::{Id, Pair, Record};
 
-/// Records that a comparison sort handles best.
+/// Up to this many records a comparison sort is fastest.
 const FEW: usize = 2;
 
-/// More counters than this leave the second-level cache.
+/// More counters than this exceed the second-level cache.
 const MOST_BITS: u32 = 14;
 
-/// Space to sort a part in, kept from part to part.
+/// Buffers for sorting a part, reused for the next part.
 pub(super) struct Collapse<I> {
     gathered: Vec<Record<I>>,
     sorted: Vec<Record<I>>,
@@ -26,10 +24,10 @@ impl<I: Id> Collapse<I> {
         Self { gathered: Vec::new(), sorted: Vec::new() }
     }
 
-    /// Writes the distinct fingerprints of a part, ascending, to the start of `distinct`, and says
-    /// how many. All records of a part agree in their `fixed` highest bits.
+    /// Writes the distinct fingerprints of a part, ascending, to the start of `distinct`, and
+    /// returns their number. All records of a part must agree in their `fixed` highest bits.
     ///
-    /// For each further id of a fingerprint, `twins` gets the smallest one with it, in order.
+    /// For each further id of a fingerprint, appends it with the smallest id to `twins`, in order.
     pub(super) fn part(
         &mut self,
         runs: &[Runs<'_, I>],
@@ -43,7 +41,7 @@ impl<I: Id> Collapse<I> {
             self.gathered.extend_from_slice(run.part(part));
         }
         let bits = (self.gathered.len() / FEW).max(1).ilog2().min(MOST_BITS).min(64 - fixed);
-        // Of a few records none: then there is nothing to shift, by 64.
+        // No bits for very few records, which would be a shift by 64.
         let digit = Digit::of(((1u64 << bits) - 1).unbounded_shl(64 - fixed - bits));
         if self.sorted.len() < self.gathered.len() {
             self.sorted.resize(self.gathered.len(), Record::default());

@@ -1,28 +1,28 @@
-//! Finds all near pairs of very many distinct fingerprints that share a key.
+//! Finds all near pairs among very many distinct fingerprints that share a key.
 //!
-//! A *dense cluster*, such as a template's pages, makes a bucket quadratic. It is keyed again by bits on which it
-//! differs, cut into `k + 1` blocks; what agrees on a block is compared, or cut again. Guarantees each pair within
-//! the bound once; pairs that agree on all bits of a mask in `differ` are not reported. A cluster that no cut makes
-//! smaller is compared whole: it has about as many pairs as comparisons.
+//! A *dense cluster*, such as the pages of a template, makes a bucket quadratic. Its differing bits are split
+//! into `k + 1` blocks that serve as new keys; records that agree on a block are compared, or split again.
+//! Guarantees each pair within the bound once, without pairs that agree on all bits of a mask in `differ`. A
+//! cluster that cannot be split is compared completely; it has about as many pairs as comparisons.
 //!
 //! Idea: Manku, Jain and Das Sarma, 2007, section 3.1 ("a recursive application of the scheme").
 //!
 //! ```text
-//!   dense cluster, k = 1      1010 0110 ....    blocks of the bits that differ: A, B
+//!   dense cluster, k = 1      1010 0110 ....    differing bits in blocks: A, B
 //!     agrees on A  -> groups, compared or cut again
-//!     agrees on B  -> the same, for pairs that do not agree on A
+//!     agrees on B  -> the same, for pairs that differ on A
 //! ```
 
 use super::bucket::{GROUP, STEP, compare};
 use crate::hamming::{BitGather, Lanes};
 
-/// Records of a group below which more bits of a block are not worth their buckets.
+/// In groups smaller than this, using more bits of a block does not pay.
 const SMALL: usize = 16;
 
-/// The most bits of a block that are used.
+/// Maximum number of bits of a block in use.
 const MOST_BITS: u32 = 12;
 
-/// Some of a part, and the masks on which a pair must differ to be new.
+/// Some records of a part, and the masks on which a pair must differ to be new.
 struct Group {
     members: Vec<u32>,
     differ: Vec<u64>,
@@ -30,14 +30,14 @@ struct Group {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dense {
-    /// Groups of more than this are cut.
+    /// Larger groups are split.
     pub(super) most: usize,
     pub(super) bound: u32,
 }
 
 impl Dense {
-    /// Calls `near` once for each pair of the members that is within the bound and differs on every
-    /// mask, the smaller number first; perhaps also for pairs that are farther.
+    /// Calls `near` once for each pair of members that is within the bound and differs on every
+    /// mask, smaller index first; possibly also for pairs beyond the bound.
     #[inline(always)]
     pub(super) fn pairs<L: Lanes>(
         self,
@@ -73,12 +73,12 @@ impl Dense {
         }
     }
 
-    /// Masks of which any pair within the bound agrees on one; none if comparing what agrees would
-    /// take more than half of comparing everything.
+    /// Masks such that any pair within the bound agrees on one of them; `None` if this would take
+    /// more than half of the comparisons of comparing all pairs.
     fn cut(self, fingerprints: &[u64], members: &[u32], varying: u64) -> Option<Vec<u64>> {
         let blocks = self.bound + 1;
         let bits = (members.len() / SMALL).max(2).ilog2().min(MOST_BITS);
-        // Every so manieth bit to the same block: neighbours are often alike.
+        // Distributes bits round-robin over the blocks, because neighbouring bits often correlate.
         let mut masks = vec![0u64; blocks as usize];
         let positions = (0..u64::BITS).filter(|bit| varying >> bit & 1 == 1);
         for (block, bit) in (0..blocks).cycle().zip(positions) {
@@ -103,14 +103,14 @@ impl Dense {
     }
 }
 
-/// The bits that are not the same in all.
+/// The bits in which the fingerprints are not all equal.
 fn varying(fingerprints: &[u64], members: &[u32]) -> u64 {
     let Some(&first) = members.first() else { return 0 };
     let first = fingerprints[first as usize];
     members.iter().fold(0, |bits, &member| bits | (fingerprints[member as usize] ^ first))
 }
 
-/// Groups of those that agree on a block; of a later block only pairs that differ on the earlier ones.
+/// The groups that agree on a block; pairs of a later block must differ on the earlier ones.
 #[inline(always)]
 fn split<L: Lanes>(
     lanes: L,

@@ -1,7 +1,7 @@
 //! Finds all pairs within a bound among records on many machines.
 //!
-//! Every record is sent to one *piece* for each stage of a [`plan`](super::plan), `k + 1` places; only records of
-//! one piece can share a bucket, and a piece is joined where it was sent.
+//! Every record is sent to one *piece* for each stage of a [`plan`](super::plan), `k + 1` in total; only
+//! records of one piece can share a bucket, and a piece is joined on the machine that receives it.
 //!
 //! ```text
 //!   record --stage 0--> piece 0.17 --+
@@ -9,9 +9,9 @@
 //!          --stage 2--> piece 2.40 --+
 //! ```
 //!
-//! Guarantees that all pieces together give every pair within the bound once, as [`pairs`](super::pairs()) does, in
-//! any order of the records. Buckets above the bound of [`PairOptions`] are keyed again without loss, and counted.
-//! Twins, which have one fingerprint, are not reported. Does not move records.
+//! Guarantees that all pieces together give every pair within the bound once, like [`pairs`](super::pairs()),
+//! in any order of the records. Buckets above the limit of [`PairOptions`] are keyed again without loss, and
+//! counted. Does not report twins (equal fingerprints) and does not move records.
 
 use super::bucket::Finder;
 use super::executor::Executor;
@@ -21,7 +21,7 @@ use super::plan::{Plan, highest};
 use super::record::{Id, Pair, Record};
 use crate::hamming::memory::filled;
 
-/// How a set is cut into pieces; the same wherever it is made from the same numbers.
+/// The partition of a set into pieces; equal parameters give equal pieces on every machine.
 #[derive(Clone, Debug)]
 pub struct Pieces {
     options: PairOptions,
@@ -29,20 +29,21 @@ pub struct Pieces {
     digits: Vec<Digit>,
 }
 
-/// What came of a piece.
+/// The result of a piece.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PiecePairs<I> {
-    /// Pairs of different fingerprints, in no particular order.
+    /// Pairs of different fingerprints, unordered.
     pub pairs: Vec<Pair<I>>,
-    /// Buckets that held so many records that they were keyed again.
+    /// Number of buckets with so many records that they were keyed again.
     pub rekeyed: u64,
 }
 
 impl Pieces {
-    /// Pieces for a set of about `rows` records, `wanted` for each stage if its bits allow so many.
+    /// Pieces for a set of about `rows` records, `wanted` per stage if the stage has enough bits.
     ///
-    /// Machines may differ in what they think the cheapest number of blocks: one of them decides
-    /// ([`blocks`](Self::blocks)) and the others are given its number by [`PairOptions::blocks`].
+    /// Machines may differ in the number of blocks that they consider cheapest: let one of them
+    /// choose ([`blocks`](Self::blocks)) and pass its number to the others with
+    /// [`PairOptions::blocks`].
     pub fn new(options: &PairOptions, rows: usize, wanted: usize) -> Self {
         let plan = options.plan(rows);
         let bits = wanted.max(1).next_power_of_two().ilog2();
@@ -51,21 +52,21 @@ impl Pieces {
         Self { options: options.clone(), plan, digits }
     }
 
-    /// Into how many blocks the plan cuts fingerprints.
+    /// Number of blocks per fingerprint.
     pub fn blocks(&self) -> u32 {
         self.plan.blocks()
     }
 
-    /// How many stages there are: a record goes to a piece of each.
+    /// Number of stages; a record goes to one piece of each.
     pub fn stages(&self) -> usize {
         self.digits.len()
     }
 
-    /// Which piece of a stage a fingerprint belongs to.
+    /// The piece of a stage that a fingerprint belongs to.
     ///
     /// # Panics
     ///
-    /// When there are not so many stages.
+    /// There is no such stage.
     pub fn piece(&self, stage: usize, fingerprint: u64) -> u32 {
         self.digits[stage].get(fingerprint) as u32
     }
@@ -74,7 +75,7 @@ impl Pieces {
     ///
     /// # Panics
     ///
-    /// When there are not so many stages.
+    /// There is no such stage.
     pub fn pairs<I: Id>(
         &self,
         stage: usize,
@@ -105,7 +106,7 @@ mod tests {
     use crate::join::tests::{clustered, numbered};
     use crate::join::{OneThread, pairs};
 
-    fn apart(records: &[Record<u32>], pieces: &Pieces) -> (Vec<Pair<u32>>, u64) {
+    fn distributed(records: &[Record<u32>], pieces: &Pieces) -> (Vec<Pair<u32>>, u64) {
         let (mut all, mut rekeyed) = (Vec::new(), 0);
         for stage in 0..pieces.stages() {
             let mut order: Vec<(u32, Record<u32>)> =
@@ -140,18 +141,18 @@ mod tests {
             let options =
                 plain.blocks(u32::from(k) + more_blocks).sizes(100, part).cluster(cluster);
             let pieces = Pieces::new(&options, records.len(), wanted);
-            prop_assert_eq!(apart(&records, &pieces).0, expected.pairs());
+            prop_assert_eq!(distributed(&records, &pieces).0, expected.pairs());
         }
     }
 
     #[test]
-    fn a_dense_bucket_is_counted_and_loses_nothing() {
+    fn a_dense_bucket_is_counted_and_loses_no_pair() {
         let records: Vec<Record<u32>> =
             (0..3000).map(|id| Record { fingerprint: u64::from(id), id }).collect();
         let options = PairOptions::within(MaxDistance::new(2).unwrap()).unwrap().blocks(4);
         let expected = pairs(records.clone(), &options, &OneThread);
         let pieces = Pieces::new(&options.cluster(100), records.len(), 4);
-        let (found, rekeyed) = apart(&records, &pieces);
+        let (found, rekeyed) = distributed(&records, &pieces);
         assert!(found == expected.pairs(), "{} and {}", found.len(), expected.pairs().len());
         assert!(rekeyed > 0);
     }

@@ -1,35 +1,35 @@
-//! Threads, lent by the caller.
+//! Threads provided by the caller.
 //!
-//! A join cuts its work into tasks that know nothing of each other and hands them to an
-//! [`Executor`]. The answers come back in the order of the tasks, so which thread did what
-//! cannot be seen in the result. With rayon an executor is one line:
+//! A join splits its work into independent tasks and passes them to an [`Executor`]. Results are in the order
+//! of the tasks, so they do not depend on the scheduling. With rayon, an executor is one line:
 //! `(0..tasks).into_par_iter().for_each(work)`.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Runs tasks, on as many threads as it likes.
+/// Runs tasks on any number of threads.
 ///
-/// Joins take it as `&dyn Executor`: generic over it, they would be compiled again, for every
-/// instruction set, in each crate that calls them.
+/// Joins take a `&dyn Executor`: generic joins would be compiled again, for every instruction set,
+/// in each crate that calls them.
 pub trait Executor: Sync {
-    /// Calls `work` once with each number below `tasks`, in any order, and returns when all are done.
+    /// Calls `work` once with each number below `tasks`, in any order, and returns when all calls
+    /// have returned.
     fn for_each(&self, tasks: usize, work: &(dyn Fn(usize) + Sync));
 
-    /// How many tasks may run at the same time: what a memory budget is divided by.
+    /// Maximum number of concurrent tasks, which a memory budget is divided by.
     fn width(&self) -> usize;
 }
 
 impl dyn Executor + '_ {
-    /// `work` of each task, in the order of the tasks.
+    /// Calls `work` for each task; returns the results in the order of the tasks.
     ///
     /// # Panics
     ///
-    /// If the executor leaves a task out.
+    /// The executor skips a task.
     pub fn map<T: Send, R: Send>(&self, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
         let slots: Vec<_> = tasks.into_iter().map(|task| Mutex::new((Some(task), None))).collect();
         self.for_each(slots.len(), &|number| {
             let task = slots[number].lock().unwrap_or_else(PoisonError::into_inner).0.take();
-            // The lock is not held meanwhile.
+            // The lock is not held during the call.
             let result = task.map(&work);
             slots[number].lock().unwrap_or_else(PoisonError::into_inner).1 = result;
         });
@@ -41,7 +41,7 @@ impl dyn Executor + '_ {
     }
 }
 
-/// The caller's own thread.
+/// Runs tasks on the calling thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OneThread;
 

@@ -1,15 +1,14 @@
-//! What a join of a set with itself found.
+//! The result of a join of a set with itself.
 //!
-//! Pairs of distinct fingerprints, each fingerprint status for all documents that have it
-//! by the smallest of their ids, and the twins: the further ids of each. A page copied a
-//! million times is a million twins, not half a million million pairs; as *edges*, each twin
-//! hangs on its class's smallest id like a star.
+//! Pairs of distinct fingerprints, each represented by the smallest of its ids, and the twins: the other ids of
+//! each fingerprint. A page copied a million times is a million twins, not half a million million pairs; as
+//! *edges*, the twins of a class form a star around its smallest id.
 
 use super::executor::Executor;
 use super::record::{Id, Pair};
 
-/// Pairs sorted by one thread at a time.
-const TOGETHER: usize = 1 << 17;
+/// Minimum number of pairs sorted per thread.
+const BATCH_SIZE: usize = 1 << 17;
 
 /// The result of [`pairs`](super::pairs()).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub struct Joined<I> {
 }
 
 impl<I: Id> Joined<I> {
-    /// Orders what the tasks found.
+    /// Sorts the results of the tasks.
     pub(super) fn new(
         pairs: Vec<Vec<Pair<I>>>,
         twins: Vec<Vec<Pair<I>>>,
@@ -28,25 +27,25 @@ impl<I: Id> Joined<I> {
         Self { pairs: in_order(pairs, executor), twins: in_order(twins, executor) }
     }
 
-    /// Pairs of documents with distinct fingerprints, each the smallest id of its fingerprint;
+    /// Pairs of documents with distinct fingerprints, each the smallest id of its fingerprint,
     /// ordered by smaller id, then larger.
     pub fn pairs(&self) -> &[Pair<I>] {
         &self.pairs
     }
 
-    /// For each document that shares its fingerprint with one of a smaller id: the smallest such
-    /// id and its own, ordered. The distance is 0.
+    /// For each document that shares its fingerprint with a smaller id: the smallest such id and
+    /// its own, ordered. The distance is 0.
     pub fn twins(&self) -> &[Pair<I>] {
         &self.twins
     }
 
-    /// The classes of documents with the same fingerprint, two at least: the smallest id, and
-    /// the twins of the class.
+    /// The classes of two or more documents with the same fingerprint: the smallest id, and the
+    /// twins of the class.
     pub fn classes(&self) -> impl Iterator<Item = (I, &[Pair<I>])> {
         self.twins.chunk_by(|one, other| one.a == other.a).map(|class| (class[0].a, class))
     }
 
-    /// Pairs and twins together in one order: enough to connect all that belongs together.
+    /// Pairs and twins merged in order; together they connect every class.
     pub fn edges(&self) -> impl Iterator<Item = Pair<I>> {
         let (mut pairs, mut twins) = (self.pairs.iter().peekable(), self.twins.iter().peekable());
         std::iter::from_fn(move || {
@@ -60,16 +59,16 @@ impl<I: Id> Joined<I> {
     }
 }
 
-/// Everything in one sorted list: each list is dealt out to pieces by the smaller id, then every piece is put together
-/// and sorted.
+/// Merges lists into one sorted list: splits each list into pieces by the smaller id, then merges
+/// and sorts each piece.
 fn in_order<I: Id>(lists: Vec<Vec<Pair<I>>>, executor: &dyn Executor) -> Vec<Pair<I>> {
     let total: usize = lists.iter().map(Vec::len).sum();
     let largest = lists.iter().flatten().map(|pair| pair.a.widen()).max().unwrap_or(0);
     let id_bits = u64::BITS - largest.leading_zeros();
-    let bits = (total / TOGETHER).max(1).next_power_of_two().ilog2().min(10).min(id_bits);
+    let bits = (total / BATCH_SIZE).max(1).next_power_of_two().ilog2().min(10).min(id_bits);
     let piece_of = |pair: &Pair<I>| (pair.a.widen() >> (id_bits - bits)) as usize;
     let nothing = Pair { a: I::default(), b: I::default(), distance: 0 };
-    // Of each list its pairs by piece, and where every piece ends.
+    // For each list its pairs by piece, and the end of every piece.
     let dealt = executor.map(lists, |list| {
         let mut ends = vec![0usize; (1 << bits) + 1];
         for pair in &list {

@@ -1,4 +1,4 @@
-//! Joins: all near pairs of a set, and a batch against a file.
+//! Joins: all near pairs of a set, and a batch of queries against a file.
 //!
 //! ```
 //! use hapax::fingerprint::MaxDistance;
@@ -13,12 +13,12 @@
 //! # Ok::<(), hapax::join::JoinError>(())
 //! ```
 //!
-//! Guarantees all and only what comparing everything with everything finds, each pair once, in an order that
-//! depends on the input alone, not on plan, memory or threads. Identical fingerprints take linear time and space;
-//! dense clusters about as much as they have near pairs. 16 million fingerprints within 3 bits take as long as
-//! about five sorts of them on one core with AVX-512. [`pairs`](mod@pairs) works in memory, [`spilled`] in a given
-//! amount of it, [`distributed`] on many machines, [`matching`] streams a file past a batch. Does not handle files
-//! and threads: see [`Spill`], [`Chunks`] and [`Executor`].
+//! Guarantees exactly the pairs that comparing all pairs would find, each once, in an order that depends on the
+//! input alone, not on plan, memory or threads. Identical fingerprints take linear time and space; dense
+//! clusters about as much as they have near pairs. Joining 16 million fingerprints within 3 bits takes about as
+//! long as sorting them five times, on one core with AVX-512. [`pairs`](mod@pairs) works in memory, [`spilled`]
+//! in bounded memory, [`distributed`] on many machines, [`matching`] streams a file past a batch. Does not
+//! handle files and threads; see [`Spill`], [`Chunks`] and [`Executor`].
 
 pub mod distributed;
 pub mod executor;
@@ -49,18 +49,18 @@ pub use record::{Id, Pair, Record};
 pub use spill::{MemorySpill, Spill};
 pub use spilled::SpilledPairs;
 
-/// Why a join was refused or failed.
+/// A join was refused or failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// Joins are exact up to a bound, and beyond it would compare everything with everything.
+    /// Joins are exact up to a bound; beyond it they would have to compare all pairs.
     #[error("within {asked} bits is out of range: a join is exact from 0 to {most}")]
     BoundOutOfRange {
         asked: u32,
-        /// The widest bound possible.
+        /// The maximum bound.
         most: u32,
     },
-    /// The memory allowed would not even hold the buffers.
+    /// The memory limit is smaller than the required buffers.
     #[error("{given} bytes of memory are not enough for a join: {least} is the least")]
     MemoryTooSmall { given: usize, least: usize },
     /// The temporary storage failed.
@@ -69,26 +69,26 @@ pub enum JoinError {
     /// A chunk could not be read.
     #[error("a chunk of stored fingerprints could not be read")]
     Source {
-        /// What its reader said.
+        /// The error of its reader.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A chunk is not ascending, so nothing found in it could be trusted.
+    /// A chunk is not ascending, so its results would be wrong.
     #[error("chunk {chunk} of the stored fingerprints is not sorted; the file must be rewritten")]
     ChunkNotSorted {
-        /// Its number, from 0.
+        /// Number of the chunk, from 0.
         chunk: usize,
     },
-    /// Places in a chunk are numbered with 32 bits.
+    /// Positions in a chunk are numbered with 32 bits.
     #[error("chunk {chunk} has {given} fingerprints, more than a chunk may have (4294967295)")]
     ChunkTooLarge {
-        /// Its number, from 0.
+        /// Number of the chunk, from 0.
         chunk: usize,
         given: usize,
     },
     /// Queries are numbered with 32 bits.
     #[error("{given} queries are more than one batch holds (4294967295); use several")]
     BatchTooLarge { given: usize },
-    /// Whoever takes the results could not.
+    /// The receiver of the results failed.
     #[error("the results of a join could not be passed on")]
     Sink { source: Box<dyn std::error::Error + Send + Sync> },
 }

@@ -7,8 +7,8 @@
 //!   pairs --sort--> result
 //! ```
 //!
-//! The first stage uses the highest bits, by which the set is sorted already. Beside the pairs it holds two areas
-//! of one record each: 24 bytes a fingerprint with 32-bit ids.
+//! The first stage uses the highest bits, by which the set is sorted already. Besides the pairs it needs two
+//! arrays of records: 24 bytes per fingerprint with 32-bit ids.
 
 use std::ops::Range;
 
@@ -24,11 +24,11 @@ use crate::fingerprint::MaxDistance;
 use crate::hamming::Kernel;
 use crate::hamming::memory::filled;
 
-/// Records of a bucket, for each block it would be cut into, from which on cutting it costs less
-/// than comparing it: about 20 nanoseconds to move a record against 0.05 to compare two.
+/// Records per block in a bucket, from which on splitting it again costs less than comparing it:
+/// about 20 nanoseconds to move a record against 0.05 to compare two.
 const DENSE: usize = 1024;
 
-/// How to join a set with itself.
+/// Options for joining a set with itself.
 #[derive(Clone, Debug)]
 pub struct PairOptions {
     pub(super) bound: MaxDistance,
@@ -40,11 +40,11 @@ pub struct PairOptions {
 }
 
 impl PairOptions {
-    /// Everything within `bound`, by the cheapest plan.
+    /// All pairs within `bound`, by the cheapest plan.
     ///
     /// # Errors
     ///
-    /// [`JoinError::BoundOutOfRange`] beyond 16 bits.
+    /// [`JoinError::BoundOutOfRange`] for more than 16 bits.
     pub fn within(bound: MaxDistance) -> Result<Self, JoinError> {
         if bound.bits() > WIDEST {
             return Err(JoinError::BoundOutOfRange { asked: bound.bits(), most: WIDEST });
@@ -53,15 +53,15 @@ impl PairOptions {
         Ok(Self { bound, kernel: Kernel::best(), blocks: None, part: PART, chunk: CHUNK, cluster })
     }
 
-    /// Another instruction set than the best this CPU has.
+    /// Uses this instruction set instead of the best of this CPU.
     #[must_use]
     pub fn kernel(mut self, kernel: Kernel) -> Self {
         self.kernel = kernel;
         self
     }
 
-    /// A number of blocks to cut the fingerprint into, instead of the cheapest one: from the bound
-    /// (compare everything) to four above it. The result is the same.
+    /// Splits fingerprints into this many blocks instead of the cheapest number: from the bound
+    /// (compares everything) to four above it. Does not change the result.
     #[must_use]
     pub fn blocks(mut self, blocks: u32) -> Self {
         let k = self.bound.bits();
@@ -69,7 +69,7 @@ impl PairOptions {
         self
     }
 
-    /// Other sizes of chunks and parts, in records. The result is the same.
+    /// Uses other sizes of chunks and parts, in records. Does not change the result.
     #[must_use]
     pub fn sizes(mut self, chunk: usize, part: usize) -> Self {
         self.chunk = chunk.clamp(1, 1 << 30);
@@ -77,14 +77,15 @@ impl PairOptions {
         self
     }
 
-    /// From how many records on a bucket is keyed again instead of compared. The result is the same.
+    /// Sets the bucket size from which on a bucket is keyed again instead of compared. Does not
+    /// change the result.
     #[must_use]
     pub fn cluster(mut self, records: usize) -> Self {
         self.cluster = records.max(1);
         self
     }
 
-    /// The plan for so many distinct fingerprints.
+    /// The plan for this many distinct fingerprints.
     pub fn plan(&self, rows: usize) -> Plan {
         let forced = self.blocks.map(|m| Plan::with_blocks(m, rows, self.bound, self.part));
         forced
@@ -93,11 +94,10 @@ impl PairOptions {
     }
 }
 
-/// All pairs of distinct fingerprints within the bound, and who shares a fingerprint.
+/// All pairs of distinct fingerprints within the bound, and all twins.
 ///
-/// Ids should be unique; a pair of an id with itself is not reported. The result depends on the
-/// set of records alone: not on their order, nor on the executor, nor on the options beside the
-/// bound.
+/// Ids should be unique; a pair of an id with itself is not reported. The result depends on the set
+/// of records and the bound alone: not on their order, the executor or the other options.
 pub fn pairs<I: Id>(
     mut records: Vec<Record<I>>,
     options: &PairOptions,
@@ -123,7 +123,7 @@ pub fn pairs<I: Id>(
 /// The chunks of distinct records, ascending, and the twins of each chunk.
 pub(super) type Collapsed<'a, I> = (Vec<&'a [Record<I>]>, Vec<Vec<Pair<I>>>);
 
-/// Sorts and collapses the records where they are, with `area` as the space to partition into.
+/// Sorts and collapses the records in place, with `area` as the space to partition into.
 pub(super) fn collapse<'a, I: Id>(
     records: &'a mut [Record<I>],
     area: &mut [Record<I>],
@@ -152,7 +152,8 @@ pub(super) fn collapse<'a, I: Id>(
     done.into_iter().unzip()
 }
 
-/// The chunks in the order of the stage's bits, moved to `area` unless they are so already.
+/// The chunks in the order of the stage's bits, moved to `area` unless they are in this order
+/// already.
 pub(super) fn arrange<'a, I: Id>(
     chunks: &[&'a [Record<I>]],
     area: &'a mut [Record<I>],
@@ -169,8 +170,8 @@ pub(super) fn arrange<'a, I: Id>(
     executor.map(tasks, |(chunk, target)| partition(chunk, digit, target))
 }
 
-/// The pairs of a stage, one list for each task. With a border, only pairs of a record in the
-/// chunks before it with a record in those from it on.
+/// The pairs of a stage, one list per task. With a border, only pairs of a record in the chunks
+/// before it with a record in the chunks after it.
 pub(super) fn find<I: Id>(
     runs: &[Runs<'_, I>],
     border: Option<usize>,

@@ -1,8 +1,8 @@
-//! Cuts a set into parts by a few of its bits.
+//! Splits a set into parts by a few of its bits.
 //!
-//! Each chunk of the set is partitioned by itself, and a part is one run in every chunk, read one after the other.
-//! So writing stays inside a cache-sized area, chunks are partitioned in parallel without shared output, and the
-//! order inside a part depends on the input alone.
+//! Each chunk of the set is partitioned independently, and a part consists of one run per chunk, which are read
+//! one after the other. So writes stay inside a cache-sized area, chunks are partitioned in parallel without
+//! shared output, and the order inside a part depends on the input alone.
 //!
 //! ```text
 //!   chunk 0   | part 0 | part 1 |   part 2   |
@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use super::record::{Id, Record};
 
-/// Records in a chunk: 3 MB of them, so that writing to the parts stays in the cache.
+/// Records per chunk: 3 MB of them, so that writes to the parts stay in the cache.
 pub(super) const CHUNK: usize = 1 << 18;
 
-/// Records in a part that is handled inside the second-level cache with all its scratch.
+/// Records per part that fit into the second-level cache, with all buffers.
 pub(super) const PART: usize = 1 << 15;
 
 /// A run of neighbouring bits, as a number.
@@ -28,7 +28,7 @@ pub(super) struct Digit {
 }
 
 impl Digit {
-    /// The bits of `mask`, which must be neighbours.
+    /// The bits of `mask`, which must be adjacent.
     pub(super) fn of(mask: u64) -> Self {
         let bits = mask.count_ones();
         let shift = if mask == 0 { 0 } else { mask.trailing_zeros() };
@@ -40,14 +40,14 @@ impl Digit {
         1 << self.bits
     }
 
-    /// Its value in `fingerprint`.
+    /// The value of these bits in `fingerprint`.
     #[inline(always)]
     pub(super) fn get(self, fingerprint: u64) -> usize {
         (fingerprint >> self.shift) as usize & (self.values() - 1)
     }
 }
 
-/// A chunk in the order of a digit.
+/// A chunk sorted by a digit.
 pub(super) struct Runs<'a, I> {
     pub(super) records: &'a [Record<I>],
     /// Part `p` is `records[ends[p]..ends[p + 1]]`.
@@ -60,12 +60,12 @@ impl<I: Id> Runs<'_, I> {
     }
 }
 
-/// Finds the runs of a chunk that is in the order of the digit already.
+/// The runs of a chunk that is sorted by the digit already.
 pub(super) fn runs_of_sorted<I: Id>(records: &[Record<I>], digit: Digit) -> Runs<'_, I> {
     Runs { records, ends: starts(records, digit) }
 }
 
-/// Copies `records` to `target` in the order of the digit; equal digits keep their order.
+/// Copies `records` to `target`, sorted by the digit; a stable sort.
 pub(super) fn partition<'a, I: Id>(
     records: &[Record<I>],
     digit: Digit,
@@ -82,7 +82,7 @@ pub(super) fn partition<'a, I: Id>(
     Runs { records: target, ends }
 }
 
-/// Where each value's run starts, and the end of the last.
+/// The start of each value's run, and the end of the last.
 fn starts<I: Id>(records: &[Record<I>], digit: Digit) -> Vec<u32> {
     let mut starts = vec![0u32; digit.values() + 1];
     for record in records {
@@ -96,7 +96,7 @@ fn starts<I: Id>(records: &[Record<I>], digit: Digit) -> Vec<u32> {
 
 /// Ranges of parts with about `wanted` records each: the tasks of a stage.
 ///
-/// No range is empty of parts; together they are all parts, in order.
+/// Every range has at least one part; together they are all parts, in order.
 pub(super) fn ranges<I: Id>(
     runs: &[Runs<'_, I>],
     parts: usize,
@@ -116,7 +116,7 @@ pub(super) fn ranges<I: Id>(
     ranges
 }
 
-/// Cuts `slice` into pieces of the given lengths, which must not add up to more than it has.
+/// Splits `slice` into pieces of the given lengths, whose sum must not exceed its length.
 pub(super) fn split_by<T>(
     slice: &mut [T],
     lengths: impl IntoIterator<Item = usize>,

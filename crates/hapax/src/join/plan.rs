@@ -1,10 +1,10 @@
-//! Plans which bits two near fingerprints must share, and in which order to compare by them.
+//! Plans which bits two near fingerprints must share, and the order of comparing by them.
 //!
-//! Of `m > k` blocks, `k` flips leave at least `m - k` alone, so a pair within `k` agrees on one of the C(m, k)
-//! keys of `m - k` blocks. Keys with the same first block share a *stage*: the set is partitioned once by that
-//! block, into parts that fit the cache, and bucketed once for each key. Only the `k + 1` stages move the set
-//! through memory. A larger `m` makes smaller buckets and more keys; `m = k` compares everything. A pair belongs to
-//! the first key on whose *used* bits it agrees.
+//! `k` flips leave at least `m - k` of `m > k` blocks unchanged, so a pair within `k` agrees on one of the C(m,
+//! k) keys of `m - k` blocks. Keys with the same first block share a *stage*: the set is partitioned once by
+//! that block, into parts that fit the cache, and bucketed once per key. Only the `k + 1` stages move the set
+//! through memory. A larger `m` means smaller buckets and more keys; `m = k` compares everything. A pair
+//! belongs to the first key whose *used* bits agree.
 //!
 //! Source: Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", 2007, for blocks and keys.
 //!
@@ -23,20 +23,20 @@
 use crate::fingerprint::{Fingerprint, MaxDistance};
 use crate::hamming::Kernel;
 
-/// Distances beyond this are refused: the cost would be that of comparing everything.
+/// Larger bounds are refused, because they would cost as much as comparing everything.
 pub(super) const WIDEST: u32 = 16;
 
-/// Up to this bound, 32 of the bits not yet known to agree rule out unrelated fingerprints: within 7 bits,
-/// one unrelated pair in a thousand passes.
+/// Up to this bound, 32 of the bits outside the key suffice to rule out unrelated fingerprints:
+/// within 7 bits, one unrelated pair in a thousand passes.
 const HALF_WORDS_UP_TO: u32 = 7;
 
-/// Records in a bucket below which a finer one costs more than it saves: one vector of words.
+/// Bucket size below which finer buckets cost more than they save: one vector of words.
 const BUCKET: usize = 16;
 
-/// Bits of a bucket number: the counters must stay in the first-level cache.
+/// Limits the number of buckets, so that the counters stay in the first-level cache.
 const MOST_INNER_BITS: u32 = 12;
 
-/// Bits of a part number: more streams than this are written slowly.
+/// Limits the number of parts, because writing more streams is slow.
 pub(super) const MOST_OUTER_BITS: u32 = 11;
 
 /// More keys than this are never the cheapest.
@@ -45,13 +45,14 @@ const MOST_KEYS: u64 = 1024;
 /// Nanoseconds to move a record through main memory to its part and back into the cache.
 const MOVE: f64 = 6.5;
 
-/// Nanoseconds to put a record into its bucket, in the cache, and to begin comparing it.
+/// Nanoseconds to put a record into its bucket in the cache, and to start comparing it.
 const PLACE: f64 = 8.0;
 
-/// Words a record is compared with at least, however small its bucket: one vector and a group.
+/// Minimum number of words a record is compared with, however small its bucket: one vector and a
+/// group.
 const LEAST_WORDS: f64 = 24.0;
 
-/// How a join goes about it: see the module header.
+/// The plan of a join; see the module header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub(super) bound: MaxDistance,
@@ -62,18 +63,18 @@ pub struct Plan {
 /// Keys that share their first block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
-    /// The bits that number a part: a run of neighbours, perhaps empty.
+    /// The bits that number a part: adjacent, possibly none.
     pub(super) outer: u64,
     /// The bits that number a bucket inside a part, for each key.
     pub(super) inner: Vec<u64>,
-    /// The bits by which the keys of all earlier stages bucket.
+    /// The bucket bits of all keys of earlier stages.
     pub(super) earlier: Vec<u64>,
 }
 
 impl Plan {
     /// The cheapest plan for `rows` distinct fingerprints, in parts of about `part` records.
     ///
-    /// `None` when the bound is beyond 16.
+    /// `None` if the bound exceeds 16.
     pub(super) fn cheapest(
         rows: usize,
         bound: MaxDistance,
@@ -89,7 +90,7 @@ impl Plan {
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, plan)| plan)
     }
 
-    /// The plan with `blocks` blocks; there must be at least `k`.
+    /// The plan with `blocks` blocks, which must be at least `k`.
     pub(super) fn with_blocks(blocks: u32, rows: usize, bound: MaxDistance, part: usize) -> Self {
         let k = bound.bits();
         if blocks == k || rows <= 1 {
@@ -115,12 +116,12 @@ impl Plan {
         Self { bound, blocks, stages }
     }
 
-    /// What it is exact within.
+    /// The bound within which it is exact.
     pub fn bound(&self) -> MaxDistance {
         self.bound
     }
 
-    /// Into how many blocks the bits are cut.
+    /// Number of blocks the bits are split into.
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
@@ -129,23 +130,23 @@ impl Plan {
         self.stages.iter().map(|stage| stage.inner.len()).sum()
     }
 
-    /// Do 32 bits rule out enough unrelated fingerprints?
+    /// Whether 32 bits rule out enough unrelated fingerprints.
     pub(super) fn half_words(&self) -> bool {
         self.bound.bits() <= HALF_WORDS_UP_TO
     }
 
-    /// The predicted time for one thread.
+    /// Predicted time on one thread.
     pub fn nanoseconds(&self, rows: usize, kernel: Kernel) -> f64 {
-        // A pair is compared once.
+        // Each pair is compared once.
         rows as f64 * self.each_nanoseconds(rows as f64 / 2.0, kernel)
     }
 
-    /// The predicted time for one fingerprint that is streamed past so many queries, on one thread.
+    /// Predicted time per fingerprint that is streamed past this many queries, on one thread.
     pub fn streamed_nanoseconds(&self, queries: usize, kernel: Kernel) -> f64 {
         self.each_nanoseconds(queries as f64, kernel)
     }
 
-    /// For a record that is compared with what of `others` shares its buckets.
+    /// Per record that is compared with those of `others` in its buckets.
     fn each_nanoseconds(&self, others: f64, kernel: Kernel) -> f64 {
         let words = if self.half_words() { 1.0 } else { 2.0 };
         let each = word_nanoseconds(kernel) * words;
@@ -160,7 +161,7 @@ impl Plan {
     }
 }
 
-/// Nanoseconds to compare one more 32-bit word; measured on a Zen 4 core.
+/// Nanoseconds per additional 32-bit word; measured on a Zen 4 core.
 fn word_nanoseconds(kernel: Kernel) -> f64 {
     match kernel.name() {
         "avx512" => 0.045,
@@ -169,7 +170,7 @@ fn word_nanoseconds(kernel: Kernel) -> f64 {
     }
 }
 
-/// How many bits number `rows / each` things.
+/// Number of bits to number `rows / each` things.
 fn bits_for(rows: usize, each: usize) -> u32 {
     (rows / each.max(1)).max(1).next_power_of_two().ilog2()
 }
@@ -181,7 +182,7 @@ fn cut(blocks: u32) -> Vec<u64> {
     (0..blocks).rev().map(|block| below(end(block + 1)) & !below(end(block))).collect()
 }
 
-/// The unions of `taken` of the blocks, in all ways, earlier blocks first.
+/// The unions of every choice of `taken` blocks, earlier blocks first.
 fn choices(blocks: &[u64], taken: usize) -> Vec<u64> {
     if taken == 0 {
         return vec![0];
@@ -194,7 +195,7 @@ fn choices(blocks: &[u64], taken: usize) -> Vec<u64> {
         .collect()
 }
 
-/// The `count` highest set bits of `mask`, or all of them.
+/// The `count` highest set bits of `mask`, or all if there are fewer.
 pub(super) fn highest(mask: u64, count: u32) -> u64 {
     let mut left = mask;
     while left.count_ones() > count {
@@ -248,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_flips_within_the_bound_escape_every_key(
+        fn flips_within_the_bound_leave_some_key_unchanged(
             positions in proptest::collection::vec(0u32..64, 0..=16),
             spare in 0u32..=16,
             more_blocks in 0u32..=3,

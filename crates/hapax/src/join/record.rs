@@ -1,31 +1,30 @@
-//! A fingerprint with its id, small: what all joins move about.
+//! A compact fingerprint with its id: the unit that joins move.
 //!
-//! Joins are bound by memory traffic, so a record with a 32-bit id takes 12 bytes and not 16.
-//! Ids are `u32` or `u64`; whoever has other names numbers them.
-//!
-//! `Stored` is how records and pairs pass through a [`Spill`](super::Spill): little-endian
-//! bytes of a fixed length. That form lives as long as one join and is no file format.
+//! Joins are limited by memory traffic, so a record with a 32-bit id takes 12 bytes instead of 16. Ids are
+//! `u32` or `u64`; callers with other names number them. `Stored` encodes records and pairs for a
+//! [`Spill`](super::Spill) as little-endian bytes of a fixed length. The encoding lives only as long as a join;
+//! it is not a file format.
 
 use std::fmt::Debug;
 
-/// An unsigned number that names a document: `u32` or `u64`.
+/// An unsigned number that identifies a document: `u32` or `u64`.
 pub trait Id: Copy + Ord + Default + Debug + Send + Sync + sealed::Sealed + 'static {
-    /// Bytes it takes when spilled.
+    /// Encoded size in bytes.
     const BYTES: usize;
 
     /// Two ids as one number.
     type Both: Ord;
 
-    /// Ordered like the ids, the first before the second.
+    /// Sorts like the ids, the first before the second.
     fn both(first: Self, second: Self) -> Self::Both;
 
     /// As the wider of the two.
     fn widen(self) -> u64;
 
-    /// Its little-endian bytes, put at the start of `bytes`.
+    /// Writes its little-endian bytes to the start of `bytes`.
     fn write(self, bytes: &mut [u8]);
 
-    /// What [`write`](Self::write) put there.
+    /// Reads what [`write`](Self::write) wrote.
     fn read(bytes: &[u8]) -> Self;
 }
 
@@ -75,7 +74,6 @@ id!(u64, u128);
 #[repr(C, packed(4))]
 pub struct Record<I> {
     pub fingerprint: u64,
-    /// Whose they are.
     pub id: I,
 }
 
@@ -85,19 +83,19 @@ pub struct Pair<I> {
     /// The smaller id.
     pub a: I,
     pub b: I,
-    /// In how many bits they differ.
+    /// Distance in bits.
     pub distance: u8,
 }
 
 impl<I: Id> Pair<I> {
-    /// The pair of two ids, whichever is smaller.
+    /// The pair of two ids in any order.
     #[inline(always)]
     pub(super) fn of(one: I, other: I, distance: u32) -> Self {
         Self { a: one.min(other), b: one.max(other), distance: distance as u8 }
     }
 }
 
-/// Something of a fixed number of bytes.
+/// A value with a fixed encoded size.
 pub(super) trait Stored: Copy {
     const BYTES: usize;
     fn write(self, bytes: &mut [u8]);
@@ -137,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    fn there_and_back<T: Stored>(value: T) -> T {
+    fn encode_and_decode<T: Stored>(value: T) -> T {
         let mut bytes = vec![0; T::BYTES];
         value.write(&mut bytes);
         T::read(&bytes)
@@ -151,14 +149,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_stored_comes_back(fingerprint: u64, id: u64, other: u64, distance in 0u32..=64) {
+        fn encoded_values_are_read_back(fingerprint: u64, id: u64, other: u64, distance in 0u32..=64) {
             let record = Record { fingerprint, id };
-            prop_assert_eq!(there_and_back(record), record);
+            prop_assert_eq!(encode_and_decode(record), record);
             let short = Record { fingerprint, id: id as u32 };
-            prop_assert_eq!(there_and_back(short), short);
+            prop_assert_eq!(encode_and_decode(short), short);
             let pair = Pair::of(id, other, distance);
             prop_assert!(pair.a <= pair.b);
-            prop_assert_eq!(there_and_back(pair), pair);
+            prop_assert_eq!(encode_and_decode(pair), pair);
         }
     }
 }

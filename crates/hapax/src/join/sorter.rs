@@ -1,8 +1,7 @@
-//! Sorting more than fits in memory.
+//! External sort: sorts more than fits into memory.
 //!
-//! What is pushed collects in a buffer; a full buffer is cut into one run for each thread, the
-//! runs are sorted side by side and written to the spill; at the end all runs are read at once,
-//! the smallest first element taken again and again. If the buffer was never full, nothing is
+//! Pushed values collect in a buffer; a full buffer is split into one run per thread, the runs are sorted in
+//! parallel and written to the spill; finally, all runs are merged. If the buffer never fills up, nothing is
 //! written.
 
 use std::cmp::Reverse;
@@ -13,7 +12,7 @@ use super::executor::Executor;
 use super::record::Stored;
 use super::spill::Spill;
 
-/// Numbers for partitions, each given once.
+/// Generates unique partition numbers.
 #[derive(Debug, Default)]
 pub(super) struct Numbers(u32);
 
@@ -24,14 +23,14 @@ impl Numbers {
     }
 }
 
-/// Collects things to be sorted.
+/// Collects values to sort.
 pub(super) struct Sorter<T> {
     buffer: Vec<T>,
     most: usize,
     runs: Vec<Sequence>,
 }
 
-/// Things in a partition, one after the other.
+/// Consecutive values in a partition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
     pub(super) partition: u32,
@@ -39,12 +38,12 @@ pub(super) struct Sequence {
 }
 
 impl<T: Stored + Ord + Send> Sorter<T> {
-    /// Holds at most `most` things in memory.
+    /// Holds at most `most` values in memory.
     pub(super) fn new(most: usize) -> Self {
         Self { buffer: Vec::new(), most: most.max(1), runs: Vec::new() }
     }
 
-    /// Has nothing been written yet?
+    /// Whether nothing has been written yet.
     pub(super) fn is_in_memory(&self) -> bool {
         self.runs.is_empty()
     }
@@ -63,12 +62,12 @@ impl<T: Stored + Ord + Send> Sorter<T> {
         Ok(())
     }
 
-    /// Hands over what was pushed, when nothing has been written.
+    /// Returns the buffer, if nothing has been written.
     pub(super) fn into_buffer(self) -> Vec<T> {
         self.buffer
     }
 
-    /// Everything in order, holding at most `bytes` of it at a time beside what is in the buffer.
+    /// All values in order; holds at most `bytes` of them at a time besides the buffer.
     pub(super) fn finish(
         mut self,
         bytes: usize,
@@ -124,10 +123,10 @@ impl<T: Stored + Ord + Send> Sorter<T> {
     }
 }
 
-/// Bytes that a run is written in.
+/// Buffer size for writing a run in bytes.
 const WRITTEN_AT_ONCE: usize = 1 << 16;
 
-/// Appends things to a partition, many at a time.
+/// Appends values to a partition, with buffering.
 pub(super) struct Writer {
     bytes: Vec<u8>,
     most: usize,
@@ -135,7 +134,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Gives to the spill about `most` bytes at a time.
+    /// Passes about `most` bytes at a time to the spill.
     pub(super) fn new(partition: u32, most: usize) -> Self {
         Self { bytes: Vec::new(), most, written: Sequence { partition, len: 0 } }
     }
@@ -159,7 +158,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the rest and says what is there.
+    /// Writes the rest and returns the location of the values.
     pub(super) fn finish(self, spill: &mut (impl Spill + ?Sized)) -> Result<Sequence, JoinError> {
         if !self.bytes.is_empty() {
             spill.append(self.written.partition, &self.bytes)?;
@@ -168,7 +167,7 @@ impl Writer {
     }
 }
 
-/// Reads a partition, many things at a time.
+/// Reads values of a partition, with buffering.
 pub(super) struct Reader<T> {
     partition: u32,
     next: u64,
@@ -185,7 +184,7 @@ impl<T: Stored> Reader<T> {
         Self::part(sequence.partition, 0, sequence.len, share)
     }
 
-    /// Reads things `start` to `end`, the latter excluded.
+    /// Reads values `start` (inclusive) to `end` (exclusive).
     pub(super) fn part(partition: u32, start: u64, end: u64, share: usize) -> Self {
         let things = std::marker::PhantomData;
         let share = (share / T::BYTES).max(1) * T::BYTES;

@@ -1,23 +1,22 @@
-//! Temporary storage, lent by the caller.
+//! Temporary storage provided by the caller.
 //!
-//! A join that does not fit in memory appends bytes to numbered partitions and reads them back,
-//! each from its start. [`Spill`] is all it needs to know; a program implements it with one
-//! temporary file for each partition, a test with vectors.
+//! A join that does not fit into memory appends bytes to numbered partitions and reads them back from their
+//! starts. Programs implement [`Spill`] with one temporary file per partition, tests with vectors.
 
 use super::JoinError;
 
-/// Numbered byte sequences that can be appended to and read.
+/// Numbered byte sequences for appending and reading.
 ///
-/// Partitions exist as soon as something is appended to them. They are read only when nothing
-/// more will be appended, and no longer after [`forget`](Self::forget).
+/// A partition exists once something is appended to it. It is read only after the last append, and
+/// not after [`forget`](Self::forget).
 pub trait Spill {
-    /// Adds `bytes` at the end of `partition`.
+    /// Appends `bytes` to `partition`.
     fn append(&mut self, partition: u32, bytes: &[u8]) -> std::io::Result<()>;
 
-    /// Fills `bytes` with what stands at `offset` of `partition`.
+    /// Fills `bytes` with the contents of `partition` at `offset`.
     fn read(&mut self, partition: u32, offset: u64, bytes: &mut [u8]) -> std::io::Result<()>;
 
-    /// Gives up the space of `partition`.
+    /// Releases the space of `partition`.
     fn forget(&mut self, partition: u32) -> std::io::Result<()>;
 }
 
@@ -41,14 +40,14 @@ impl<S: Spill + ?Sized> Spill for &mut S {
     }
 }
 
-/// Partitions held in memory: for tests and for trying things out.
+/// Partitions in memory, for tests and experiments.
 #[derive(Clone, Debug, Default)]
 pub struct MemorySpill {
     partitions: std::collections::BTreeMap<u32, Vec<u8>>,
 }
 
 impl MemorySpill {
-    /// How many partitions there are now.
+    /// Number of existing partitions.
     pub fn partitions(&self) -> usize {
         self.partitions.len()
     }

@@ -1,4 +1,4 @@
-//! Finds all pairs within a bound, in a given amount of memory, with the edges and order of the join in memory.
+//! Finds all pairs within a bound in bounded memory, with the same edges and order as the join in memory.
 //!
 //! ```text
 //!   records --sort, in runs--> merge --collapse--> distinct (spilled), twins --+
@@ -8,9 +8,9 @@
 //!   pairs and twins --sort, in runs--> merge --> the caller                    v
 //! ```
 //!
-//! The first stage reads its partitions from the sorted distinct records. A partition too large for memory, because
-//! very many distinct fingerprints share their first bits, is compared tile by tile. The budget covers records,
-//! pairs and buffers; beyond it come about 2 MB a thread, and the pairs of one partition before they are passed on.
+//! The first stage reads its partitions from the sorted distinct records. A partition too large for memory,
+//! because very many distinct fingerprints share their first bits, is compared tile by tile. The budget covers
+//! records, pairs and buffers; about 2 MB per thread and the pairs of one partition come on top.
 
 use super::JoinError;
 use super::bucket::Finder;
@@ -22,10 +22,10 @@ use super::record::{Id, Pair, Record, Stored};
 use super::sorter::{Numbers, Reader, Sequence, Sorter, Writer};
 use super::spill::Spill;
 
-/// Budgets below this would be all overhead.
+/// Smaller budgets would not even hold the buffers.
 const LEAST_MEMORY: usize = 16 << 20;
 
-/// Joins a set with itself in bounded memory: push the records, then finish.
+/// Joins a set with itself in bounded memory: push the records, then call finish.
 pub struct SpilledPairs<'a, I, S> {
     options: PairOptions,
     memory: usize,
@@ -35,14 +35,14 @@ pub struct SpilledPairs<'a, I, S> {
     records: Sorter<Record<I>>,
 }
 
-/// The distinct records, in order, and how many have each value of their highest bits.
+/// The distinct records, in order, and their number for each value of the highest bits.
 struct Distinct {
     records: Sequence,
     starts: Vec<u64>,
 }
 
 impl<'a, I: Id, S: Spill> SpilledPairs<'a, I, S> {
-    /// A join that holds about `memory` bytes.
+    /// A join that uses about `memory` bytes.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl<'a, I: Id, S: Spill> SpilledPairs<'a, I, S> {
         Self { options, memory, spill, executor, numbers: Numbers::default(), records }
     }
 
-    /// Up to how many records nothing is written: a join in memory needs two of each and its pairs.
+    /// Maximum number of records that are joined in memory: that takes two of each, and the pairs.
     #[must_use]
     pub const fn most_in_memory(memory: usize) -> usize {
         memory / (2 * size_of::<Record<I>>() + size_of::<Pair<I>>())
@@ -79,18 +79,18 @@ impl<'a, I: Id, S: Spill> SpilledPairs<'a, I, S> {
     ///
     /// # Errors
     ///
-    /// [`JoinError::Spill`] when the storage fails.
+    /// [`JoinError::Spill`] if the storage fails.
     pub fn push(&mut self, record: Record<I>) -> Result<(), JoinError> {
         self.records.push(record, &mut self.numbers, &mut self.spill, self.executor)
     }
 
-    /// Hands every edge to `sink`: pairs of distinct fingerprints and twins, ordered by smaller
-    /// id, then larger; just what [`Joined::edges`](super::Joined::edges) gives. A confirmation
-    /// belongs into the sink.
+    /// Passes every edge to `sink`: pairs of distinct fingerprints and twins, ordered by smaller
+    /// id, then larger, exactly as [`Joined::edges`](super::Joined::edges) does. Confirm pairs in
+    /// the sink.
     ///
     /// # Errors
     ///
-    /// [`JoinError::Spill`] when the storage fails, and what the sink returns.
+    /// [`JoinError::Spill`] if the storage fails, and the errors of the sink.
     pub fn finish(
         self,
         mut sink: impl FnMut(Pair<I>) -> Result<(), JoinError>,
@@ -115,7 +115,7 @@ impl<'a, I: Id, S: Spill> SpilledPairs<'a, I, S> {
     }
 }
 
-/// What the steps share.
+/// The state shared by the steps.
 struct Join<'a, S> {
     options: &'a PairOptions,
     memory: usize,
@@ -175,7 +175,7 @@ impl<S: Spill> Join<'_, S> {
     ) -> Result<(), JoinError> {
         let stage = &plan.stages[number];
         let finder = Finder::new(plan, stage, self.options.kernel, self.options.cluster);
-        // Two records each, in five eighths of the memory, with room for parts of unequal size.
+        // Two records each in five eighths of the memory, leaving space for parts of unequal size.
         let most = (self.memory / 8 * 5 / (2 * size_of::<Record<I>>())).max(2);
         let rows = usize::try_from(distinct.records.len).unwrap_or(usize::MAX);
         let bits = (rows / (most * 3 / 4).max(1) + 1).next_power_of_two().ilog2();
@@ -200,7 +200,7 @@ impl<S: Spill> Join<'_, S> {
         Ok(())
     }
 
-    /// Writes the records to one partition for each value of the digit.
+    /// Writes the records to one partition per value of the digit.
     fn partition<I: Id>(
         &mut self,
         records: Sequence,
@@ -270,7 +270,7 @@ struct Tile {
     end: u64,
 }
 
-/// Cuts a partition into tiles of which two fit in memory, unless it fits as it is.
+/// Splits a partition into tiles such that two fit into memory; one tile if it fits as a whole.
 struct Tiles {
     partition: u32,
     start: u64,

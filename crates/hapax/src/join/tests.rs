@@ -1,7 +1,7 @@
-//! The joins against the reference implementation.
+//! Compares joins with the reference implementation.
 //!
-//! That is a plain loop over all pairs; inputs are clustered so that there are pairs to find,
-//! and the answer must not depend on threads, memory or storage.
+//! The reference is a loop over all pairs; inputs are clustered so that there are pairs, and the result must
+//! not depend on threads, memory or storage.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::*;
 use crate::fingerprint::MaxDistance;
 use crate::hamming::Kernel;
 
-/// Runs tasks last to first on several threads, so that an order that depends on time shows.
-pub(super) struct Unruly(pub(super) usize);
+/// Runs tasks last to first on several threads, to expose dependencies on the order.
+pub(super) struct Reversed(pub(super) usize);
 
-impl Executor for Unruly {
+impl Executor for Reversed {
     fn for_each(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         std::thread::scope(|scope| {
             for thread in 0..self.0 {
@@ -29,8 +29,7 @@ impl Executor for Unruly {
     }
 }
 
-/// Fingerprints around a few centres, with repetitions. Uniform noise would do no good: it has
-/// no pairs.
+/// Fingerprints around a few centres, with repetitions. Uniform fingerprints would have no pairs.
 pub(super) fn clustered(most: usize) -> impl Strategy<Value = Vec<u64>> {
     vec(any::<u64>(), 1..5).prop_flat_map(move |centres| {
         let near = (0..centres.len(), vec(0..u64::BITS, 0..12)).prop_map(move |(centre, flips)| {
@@ -104,7 +103,7 @@ proptest! {
         let plain = pairs(records.clone(), &options, &OneThread);
         records.sort_by_key(|record| u64::from(record.id).wrapping_mul(order | 1) >> 7);
         let options = options.blocks(blocks).sizes(chunk, part).cluster(cluster);
-        prop_assert_eq!(pairs(records, &options, &Unruly(threads)), plain);
+        prop_assert_eq!(pairs(records, &options, &Reversed(threads)), plain);
     }
 
     #[test]
@@ -124,7 +123,7 @@ proptest! {
         let (expected, twins) = plainly(&records, bound);
         let options = PairOptions::within(bound).unwrap().blocks(u32::from(k) + more_blocks).cluster(cluster);
         for kernel in Kernel::available() {
-            let joined = pairs(records.clone(), &options.clone().kernel(kernel), &Unruly(2));
+            let joined = pairs(records.clone(), &options.clone().kernel(kernel), &Reversed(2));
             prop_assert_eq!(joined.pairs(), &expected[..], "{:?}", kernel);
             prop_assert_eq!(joined.twins(), &twins[..]);
         }
@@ -142,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn wide_ids_join_like_narrow_ones(fingerprints in clustered(200), k in 0u8..=6) {
+    fn ids_of_64_bits_join_like_ids_of_32(fingerprints in clustered(200), k in 0u8..=6) {
         let options = PairOptions::within(MaxDistance::new(k).unwrap()).unwrap();
         let narrow = pairs(numbered(&fingerprints), &options, &OneThread);
         let far = 1u64 << 40;
@@ -171,7 +170,7 @@ proptest! {
         let plain = pairs(records.clone(), &options, &OneThread);
         records.sort_by_key(|record| u64::from(record.id).wrapping_mul(order | 1) >> 7);
         let options = options.blocks(u32::from(k) + more_blocks).sizes(chunk, part);
-        let executor = Unruly(threads);
+        let executor = Reversed(threads);
         let mut spill = MemorySpill::default();
         let mut edges = Vec::new();
         let mut join = SpilledPairs::of_any_size(options, memory, &mut spill, &executor);
@@ -188,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn edges_connect_everybody_who_is_near(fingerprints in clustered(120), k in 0u8..=5) {
+    fn edges_connect_all_near_documents(fingerprints in clustered(120), k in 0u8..=5) {
         let bound = MaxDistance::new(k).unwrap();
         let options = PairOptions::within(bound).unwrap();
         let joined = pairs(numbered(&fingerprints), &options, &OneThread);
@@ -211,7 +210,7 @@ fn larger_sets_agree_whatever_the_number_of_blocks() {
         assert!(expected.pairs().len() > 1000);
         for blocks in u32::from(k) + 1..=u32::from(k) + 3 {
             let options = options.clone().blocks(blocks).sizes(7001, 900);
-            let found = pairs(records.clone(), &options, &Unruly(2));
+            let found = pairs(records.clone(), &options, &Reversed(2));
             assert!(found == expected, "{blocks} blocks within {k}");
         }
         assert!(pairs(records.clone(), &options, &OneThread) == expected, "within {k}");

@@ -1,9 +1,9 @@
-//! The few attributes that mean something, of the tag being read.
+//! Stores the relevant attributes of the current tag.
 //!
-//! Values live in buffers that are kept from tag to tag. The first of two attributes with one
-//! name counts, as in browsers. A value longer than the limit counts as empty.
+//! Values live in buffers that are reused for every tag. If an attribute occurs twice, the first counts, as in
+//! browsers. A value longer than the limit counts as empty.
 
-/// An attribute that some rule looks at.
+/// An attribute used by some rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attribute {
     Href,
@@ -27,7 +27,7 @@ const COUNT: usize = Attribute::Media as usize + 1;
 const MAX_NAME: usize = 12;
 
 impl Attribute {
-    /// The attribute with this name, in any case.
+    /// The attribute with this name, in any case; `None` if it is not relevant.
     fn from_name(name: &[u8]) -> Option<Self> {
         let mut lower = [0; MAX_NAME];
         let lower = lower.get_mut(..name.len())?;
@@ -57,10 +57,10 @@ impl Attribute {
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     values: [Vec<u8>; COUNT],
-    /// A bit for each attribute of the tag.
+    /// A bit per attribute of the tag.
     present: u32,
     max_value_bytes: usize,
-    /// The name being spelt by the tokenizer, and where its value goes once it is known.
+    /// The name being read by the tokenizer, and the attribute its value belongs to once known.
     name: Vec<u8>,
     name_is_open: bool,
     current: Option<Attribute>,
@@ -71,25 +71,26 @@ impl Attributes {
         Self { max_value_bytes, ..Self::default() }
     }
 
-    /// Forgets the attributes of the last tag.
+    /// Removes the attributes of the previous tag.
     pub(super) fn clear(&mut self) {
         self.present = 0;
         self.name_is_open = false;
         self.current = None;
     }
 
-    /// Whether any attribute that means something was given.
+    /// Whether the tag has any relevant attribute.
     pub(super) fn any(&self) -> bool {
         self.present != 0
     }
 
-    /// The value of an attribute, if the tag has it.
+    /// The value of an attribute; `None` if the tag does not have it.
     pub(super) fn get(&self, attribute: Attribute) -> Option<&[u8]> {
         let index = attribute as usize;
         (self.present >> index & 1 == 1).then_some(self.values[index].as_slice())
     }
 
-    /// Takes a whole attribute. `false` when the value cannot be taken as it is written.
+    /// Adds a complete attribute. `false` if the value needs the tokenizer (such as character
+    /// references).
     pub(super) fn set(&mut self, name: &[u8], value: &[u8]) -> bool {
         if let Some(attribute) = Attribute::from_name(name) {
             if value.iter().any(|byte| matches!(byte, b'&' | b'\0' | b'\r')) {
@@ -101,7 +102,7 @@ impl Attributes {
         true
     }
 
-    /// The tokenizer begins another attribute.
+    /// Begins another attribute from the tokenizer.
     pub(super) fn open(&mut self) {
         self.finish();
         self.name.clear();

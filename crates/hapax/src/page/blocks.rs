@@ -1,9 +1,9 @@
-//! Cuts a page's text into blocks, with the containers around each.
+//! Splits a page's text into blocks, with the containers around each.
 //!
-//! A block is the text between two block-level tags. It keeps only what [`content`](super::content) decides by: the
-//! share of link text, and the chain of *marked* containers around it (`<nav>`, `<article>`, `class="sidebar"`,
-//! ...). An end tag without its start tag is found by a count, so a tag costs constant time on average. Does not
-//! choose blocks.
+//! A block is the text between two block-level tags. Stores only what [`content`](super::content) needs: the
+//! share of link text, and the chain of *marked* containers around the block (`<nav>`, `<article>`,
+//! `class="sidebar"`, ...). Finds an end tag without a start tag by counting, so a tag takes constant time on
+//! average. Does not choose blocks.
 
 use super::attributes::{Attribute, Attributes};
 use super::element::Element;
@@ -11,16 +11,16 @@ use super::marks::{Mark, mark_of};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// Where its text is: `start..end`, possibly with a space at the end.
+    /// Range of its text: `start..end`, possibly with a space at the end.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Bytes of it that are the words of links.
+    /// Number of bytes in links.
     pub(super) link_bytes: usize,
-    /// The innermost marked container, if any.
+    /// The innermost marked container; `None` without one.
     pub(super) container: Option<u32>,
 }
 
-/// An element that says something about its contents.
+/// An element with a mark about its contents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Container {
     /// The next marked container outwards; always earlier in the list.
@@ -34,7 +34,7 @@ struct Open {
     container: Option<u32>,
 }
 
-/// Gathers the blocks of one page.
+/// Collects the blocks of one page.
 #[derive(Debug)]
 pub(super) struct Blocks {
     pub(super) blocks: Vec<Block>,
@@ -45,11 +45,11 @@ pub(super) struct Blocks {
     start: usize,
     link_bytes: usize,
     link_start: Option<usize>,
-    /// Marks only the block that begins, for elements that are not kept on the stack.
+    /// Marks only the current block, for elements that are not kept on the stack.
     own_container: Option<u32>,
 }
 
-/// A place to come back to.
+/// A position to return to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     blocks: usize,
@@ -71,7 +71,7 @@ impl Blocks {
         }
     }
 
-    /// Forgets the last page, keeping the memory.
+    /// Clears the previous page but keeps the memory.
     pub(super) fn reset(&mut self) {
         self.blocks.clear();
         self.containers.clear();
@@ -84,7 +84,7 @@ impl Blocks {
         };
     }
 
-    /// A start tag, when the text so far has `length` bytes.
+    /// Handles a start tag after `length` bytes of text.
     pub(super) fn start_tag(&mut self, element: Element, attributes: &Attributes, length: usize) {
         if element == Element::A {
             self.end_link(length);
@@ -95,7 +95,7 @@ impl Blocks {
             return;
         }
         self.cut(length);
-        // The end tag of the one before may have been left out.
+        // The previous element's end tag may be missing.
         if matches!(element, Element::ListItem | Element::Td)
             && self.stack.last().is_some_and(|open| open.element == element)
         {
@@ -120,7 +120,7 @@ impl Blocks {
         }
     }
 
-    /// An end tag, when the text so far has `length` bytes.
+    /// Handles an end tag after `length` bytes of text.
     pub(super) fn end_tag(&mut self, element: Element, length: usize) {
         if element == Element::A {
             self.end_link(length);
@@ -135,7 +135,7 @@ impl Blocks {
         }
     }
 
-    /// The page ends here, with a trimmed text of `length` bytes.
+    /// Ends the page, whose trimmed text has `length` bytes.
     pub(super) fn finish(&mut self, length: usize) {
         self.cut(length);
         if let Some(last) = self.blocks.last_mut() {
@@ -147,7 +147,7 @@ impl Blocks {
         Place { blocks: self.blocks.len(), start: self.start, link_bytes: self.link_bytes }
     }
 
-    /// Forgets the blocks since `place`: the text after it was dropped.
+    /// Drops the blocks after `place`, because their text was dropped.
     pub(super) fn return_to(&mut self, place: Place) {
         self.blocks.truncate(place.blocks);
         self.start = place.start;
@@ -170,7 +170,7 @@ impl Blocks {
         }
     }
 
-    /// Ends the block that is being read. A link may go on into the next one.
+    /// Ends the current block. A link may continue in the next one.
     fn cut(&mut self, length: usize) {
         let link_goes_on = self.link_start.is_some();
         self.end_link(length);

@@ -1,17 +1,16 @@
-//! Finds the encoding of a page and decodes its bytes to UTF-8. Bytes that are wrong in their encoding become
-//! U+FFFD.
+//! Determines the encoding of a page and decodes its bytes to UTF-8. Invalid bytes become U+FFFD.
 //!
-//! Follows the WHATWG encoding sniffing algorithm, in which a byte order mark wins over the header, with one step
-//! added for undeclared pages. Labels that no browser decodes (`hz-gb-2312`, `utf-7`, ...) count as not given. In
+//! Follows the WHATWG encoding sniffing algorithm, in which a byte order mark beats the header, with one step
+//! added for undeclared pages. Labels that no browser supports (`hz-gb-2312`, `utf-7`, ...) are ignored. In
 //! this order:
 //
 // 1. a byte order mark (UTF-8, UTF-16);
 // 2. `charset` of the `Content-Type` header;
 // 3. a `<meta>` tag or an XML declaration in the first 1,024 bytes ([`prescan`](super::prescan));
-// 4. bytes that are UTF-8, or almost: at least ten whole multi-byte characters for each
-//    damaged one; zero bytes at every other place are UTF-16;
+// 4. bytes that are UTF-8, or almost: at least ten valid multi-byte characters per
+//    damaged one; zero bytes at every other position mean UTF-16;
 // 5. `chardetng` on 8 KiB from the first byte beyond ASCII, with the host's top-level domain
-//    as a hint. ISO-2022-JP is never guessed: it would let ASCII bytes change meaning.
+//    as a hint. ISO-2022-JP is never guessed: it would change the meaning of ASCII bytes.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -19,12 +18,12 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use super::document::EncodingSource;
 use super::prescan;
 
-/// An encoding and what named it.
+/// An encoding and its source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Charset {
     pub(super) encoding: &'static Encoding,
     pub(super) source: EncodingSource,
-    /// Bytes of the byte order mark, which are not text.
+    /// Length of the byte order mark, which is not text.
     pub(super) mark_length: usize,
 }
 
@@ -34,13 +33,13 @@ impl Charset {
     }
 }
 
-/// How much an undeclared page shows of itself to the detector.
+/// Bytes of an undeclared page given to the detector.
 const DETECTION_BYTES: usize = 8 << 10;
 
-/// Bytes read to distinguish damaged UTF-8 from another encoding.
+/// Bytes examined to distinguish damaged UTF-8 from another encoding.
 const DAMAGE_BYTES: usize = 64 << 10;
 
-/// Names the encoding of `bytes`.
+/// Determines the encoding of `bytes`.
 pub(super) fn charset_of(bytes: &[u8], content_type: Option<&str>, url: Option<&str>) -> Charset {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return Charset { encoding, source: EncodingSource::Bom, mark_length };
@@ -59,12 +58,12 @@ pub(super) fn charset_of(bytes: &[u8], content_type: Option<&str>, url: Option<&
     Charset { encoding, source, mark_length: 0 }
 }
 
-/// Appends `bytes` to `text`, decoded. A character cut off at the end is dropped when `cut`.
+/// Appends `bytes` to `text`, decoded. If `cut`, drops an incomplete character at the end.
 pub(super) fn decode_into(bytes: &[u8], encoding: &'static Encoding, cut: bool, text: &mut String) {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut rest = bytes;
     loop {
-        // The exact need of the common case; the loop asks for more when it was not enough.
+        // Enough in the common case; the loop reserves more if needed.
         text.reserve(decoder.max_utf8_buffer_length(rest.len().min(1 << 20)).unwrap_or(0).max(64));
         let (result, read, _) = decoder.decode_to_string(rest, text, !cut);
         rest = &rest[read..];
@@ -74,7 +73,7 @@ pub(super) fn decode_into(bytes: &[u8], encoding: &'static Encoding, cut: bool, 
     }
 }
 
-/// The encoding named by the `charset` parameter of a `Content-Type` value.
+/// The encoding in the `charset` parameter of a `Content-Type` value.
 fn header_charset(content_type: &str) -> Option<&'static Encoding> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -86,8 +85,8 @@ fn header_charset(content_type: &str) -> Option<&'static Encoding> {
     })
 }
 
-/// UTF-16 without a mark: zeros at most of the odd or the even places and hardly any at
-/// the others.
+/// UTF-16 without a byte order mark: zeros at most of the odd or the even positions and at hardly
+/// any of the others.
 fn utf16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
     let sample = &bytes[..bytes.len().min(512)];
     if sample.len() < 16 {
@@ -99,7 +98,7 @@ fn utf16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
         odd += usize::from(pair[1] == 0);
     }
     let (most, few) = (sample.len() * 2 / 5, sample.len() / 40);
-    // Places of one parity are half the sample: four fifths of them make two fifths of it.
+    // Positions of one parity are half the sample: four fifths of them are two fifths of it.
     if odd >= most && even <= few {
         Some(UTF_16LE)
     } else if even >= most && odd <= few {
@@ -112,7 +111,8 @@ fn utf16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
 fn is_almost_utf8(bytes: &[u8]) -> bool {
     let Err(first) = str::from_utf8(bytes) else { return true };
     if first.error_len().is_none() && first.valid_up_to() > 0 {
-        // Only the last character is cut off; a lone byte of another encoding would be, too.
+        // Only the last character is truncated; this could also be a single byte of another
+        // encoding.
         return bytes[..first.valid_up_to()].iter().any(|&byte| byte >= 0x80);
     }
     let (mut whole, mut damaged) = (0usize, 0usize);
@@ -132,7 +132,7 @@ fn detect(bytes: &[u8], url: Option<&str>) -> &'static Encoding {
     detector.guess(domain.as_deref().map(str::as_bytes), Utf8Detection::Deny)
 }
 
-/// The last label of the host, if it is one: lower-case ASCII letters, digits and hyphens.
+/// The last label of the host, if it consists of lower-case ASCII letters, digits and hyphens.
 fn top_level_domain(url: &str) -> Option<String> {
     let url = url::Url::parse(url).ok()?;
     let label = url.domain()?.trim_end_matches('.').rsplit('.').next()?;
@@ -222,7 +222,7 @@ mod tests {
         let (text, name, source) = decoded(&bytes, None);
         assert_eq!((name, source), ("UTF-8", EncodingSource::Utf8));
         assert!(text.contains('\u{fffd}') && text.ends_with("булок"));
-        // Cut inside the last character.
+        // Truncated inside the last character.
         let cut = "déjà vu €".as_bytes();
         assert_eq!(decoded(&cut[..cut.len() - 1], None).1, "UTF-8");
     }

@@ -1,49 +1,49 @@
-//! Chooses the blocks of a page that are its main content. Linear in the text; decides by lengths and counts, never
-//! by words. When too little is left, less strict choices are tried, and the whole body last.
+//! Chooses the blocks of a page that are its main content. Linear in the text; decides by lengths and counts,
+//! never by words. If too little remains, tries less strict choices, and finally the whole body.
 //!
-//! Sources: Kohlschütter, Fankhauser, Nejdl, "Boilerplate detection using shallow text features", 2010, for step 2;
-//! Pasternack and Roth, "Extracting article text from the web with maximum subsequence segmentation", 2009, for
-//! step 3.
+//! Sources: Kohlschütter, Fankhauser, Nejdl, "Boilerplate detection using shallow text features", 2010, for
+//! step 2; Pasternack and Roth, "Extracting article text from the web with maximum subsequence segmentation",
+//! 2009, for step 3.
 //
-// 1. **Marked blocks go.** Whatever stands in `<nav>`, `<header>`, `<footer>`, `<aside>`, a role of
-//    that kind or a hidden element is dropped. A class or id that only hints at it counts too,
-//    unless its container holds most of the page's running text. A container that says it is the
-//    article or the main part, and holds a good share of the running text, bounds the rest.
-// 2. **Each block is classified by itself and its neighbours**: number of words and link density of
+// 1. **Drop marked blocks.** Everything in `<nav>`, `<header>`, `<footer>`, `<aside>`, a role of
+//    that kind or a hidden element. A class or id that only hints at these counts, too,
+//    unless its container holds most of the page's running text. A container marked as the
+//    article or the main part, with a good share of the running text, bounds the rest.
+// 2. **Classify each block by itself and its neighbours**: number of words and link density of
 //    the block, the one before and the one after, by the decision tree of Kohlschütter et al.
 //    A single line of links does not interrupt running text, and inside a schema.org
-//    `articleBody` everything but links is content.
-// 3. **One stretch stays.** Content counts for a stretch, boilerplate against it; the best
-//    stretch of blocks is kept, so that running text far away (comments, signatures) goes.
-// 4. When too little is left, less strict choices are tried, and the whole body last.
+//    `articleBody` everything except links is content.
+// 3. **Keep one stretch.** Content counts for a stretch, boilerplate against it; the best
+//    stretch of blocks is kept, which drops running text far away (comments, signatures).
+// 4. If too little remains, try less strict choices, and finally the whole body.
 
 use super::blocks::{Block, Blocks};
 use super::marks::Mark;
 
-/// The numbers the decision is made by.
+/// The parameters of the decision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
-    /// A block counts as running text from this many words on...
+    /// Minimum number of words of running text.
     running_words: u32,
-    /// ...and up to this link density.
+    /// Maximum link density of running text.
     max_link_density: f32,
-    /// A block with more links is still text when this many of its words are not links.
+    /// A block with more links is still text if this many of its words are not links.
     busy_words: f32,
     max_busy_density: f32,
-    /// So many blocks of links inside running text do not interrupt it.
+    /// This many blocks of links inside running text do not interrupt it.
     skipped_links: u32,
-    /// A hint is wrong when its container holds more than this share of the running text.
+    /// A hint is ignored if its container holds more than this share of the running text.
     max_hinted_share: f32,
-    /// The same for elements and roles, which are wrong less often.
+    /// The same for elements and roles, which are more reliable.
     max_aside_share: f32,
-    /// An article or main element bounds the content when it holds this share of it.
+    /// An article or main element bounds the content if it holds at least this share of it.
     min_bounded_share: f32,
-    /// What a boilerplate block costs the stretch it stands in, and each of its words.
+    /// Cost of a boilerplate block for its stretch, and of each of its words.
     boilerplate_cost: f32,
     boilerplate_word_cost: f32,
-    /// What a dropped block costs.
+    /// Cost of a dropped block.
     dropped_cost: f32,
-    /// Fewer kept words than this, and than this share of the page, are too few.
+    /// Fewer words than this, and less than this share of the page, are too little.
     min_words: u32,
     min_share: f32,
 }
@@ -64,17 +64,17 @@ pub(super) const TUNING: Tuning = Tuning {
     min_share: 0.02,
 };
 
-/// What is known about a block once its text has been looked at.
+/// A block with its counts and classification.
 #[derive(Clone, Copy, Debug)]
-struct Judged {
+struct Classified {
     words: u32,
     link_density: f32,
     candidate: bool,
     content: bool,
 }
 
-impl Judged {
-    /// Whether it is more than links: few of its words are, or many are not.
+impl Classified {
+    /// Whether it is more than links: few of its words are links, or many are not.
     fn is_readable(&self, tuning: &Tuning) -> bool {
         self.link_density <= tuning.max_link_density
             || (self.link_density <= tuning.max_busy_density
@@ -82,14 +82,14 @@ impl Judged {
     }
 }
 
-/// Cuts folded `text` down to its main content. The result is folded and may end with a space.
+/// Reduces folded `text` to its main content. The result is folded and may end with a space.
 pub(super) fn keep_main_content(blocks: &Blocks, text: &mut Vec<u8>, tuning: &Tuning) {
-    let mut judged: Vec<Judged> = blocks
+    let mut classified: Vec<Classified> = blocks
         .blocks
         .iter()
         .map(|block| {
             let shown = text[block.start..block.end].trim_ascii_end();
-            Judged {
+            Classified {
                 words: count_words(shown),
                 link_density: block.link_bytes as f32 / shown.len().max(1) as f32,
                 candidate: true,
@@ -97,31 +97,33 @@ pub(super) fn keep_main_content(blocks: &Blocks, text: &mut Vec<u8>, tuning: &Tu
             }
         })
         .collect();
-    let bound = drop_marked(blocks, &mut judged, tuning);
-    classify(&mut judged, tuning);
+    let bound = drop_marked(blocks, &mut classified, tuning);
+    classify(&mut classified, tuning);
     if bound == Some(Mark::ArticleBody) {
-        for judged in &mut judged {
-            judged.content |= judged.candidate && judged.link_density <= 0.555_556;
+        for classified in &mut classified {
+            classified.content |= classified.candidate && classified.link_density <= 0.555_556;
         }
     }
-    let kept = best_stretch(&judged, tuning);
+    let kept = best_stretch(&classified, tuning);
 
-    let words = |keep: &dyn Fn(usize, &Judged) -> bool| -> u32 {
-        judged.iter().enumerate().filter(|(i, j)| keep(*i, j)).map(|(_, j)| j.words).sum()
+    let words = |keep: &dyn Fn(usize, &Classified) -> bool| -> u32 {
+        classified.iter().enumerate().filter(|(i, j)| keep(*i, j)).map(|(_, j)| j.words).sum()
     };
     let total = words(&|_, _| true);
     let enough =
         |found: u32| found >= tuning.min_words && found as f32 >= tuning.min_share * total as f32;
-    let in_stretch = |index: usize, _: &Judged| kept.contains(&index) && belongs(&judged, index);
-    let readable = |_: usize, judged: &Judged| judged.candidate && judged.is_readable(tuning);
+    let in_stretch =
+        |index: usize, _: &Classified| kept.contains(&index) && belongs(&classified, index);
+    let readable =
+        |_: usize, classified: &Classified| classified.candidate && classified.is_readable(tuning);
     if enough(words(&in_stretch)) {
-        compact(text, &blocks.blocks, |index| in_stretch(index, &judged[index]));
+        compact(text, &blocks.blocks, |index| in_stretch(index, &classified[index]));
     } else if enough(words(&readable)) {
-        compact(text, &blocks.blocks, |index| readable(index, &judged[index]));
+        compact(text, &blocks.blocks, |index| readable(index, &classified[index]));
     }
 }
 
-/// Words as separated by spaces; two characters of a script without spaces count as one.
+/// Counts words separated by spaces; two characters of a script without spaces count as one.
 fn count_words(text: &[u8]) -> u32 {
     let spaces = text.iter().filter(|&&byte| byte == b' ').count();
     let unspaced = text.iter().filter(|&&byte| (0xe3..=0xed).contains(&byte)).count();
@@ -129,19 +131,20 @@ fn count_words(text: &[u8]) -> u32 {
     u32::try_from(words).unwrap_or(u32::MAX)
 }
 
-/// Step 1: what stands in marked containers is no candidate.
-fn drop_marked(blocks: &Blocks, judged: &mut [Judged], tuning: &Tuning) -> Option<Mark> {
+/// Step 1: excludes blocks in marked containers.
+fn drop_marked(blocks: &Blocks, classified: &mut [Classified], tuning: &Tuning) -> Option<Mark> {
     let containers = &blocks.containers;
-    let is_running =
-        |judged: &Judged| judged.words >= tuning.running_words && judged.is_readable(tuning);
-    let running_inside = |judged: &[Judged]| -> (Vec<u32>, u32) {
+    let is_running = |classified: &Classified| {
+        classified.words >= tuning.running_words && classified.is_readable(tuning)
+    };
+    let running_inside = |classified: &[Classified]| -> (Vec<u32>, u32) {
         let mut inside = vec![0u32; containers.len()];
         let mut total = 0u32;
-        for (block, judged) in blocks.blocks.iter().zip(judged) {
-            if judged.candidate && is_running(judged) {
-                total = total.saturating_add(judged.words);
+        for (block, classified) in blocks.blocks.iter().zip(classified) {
+            if classified.candidate && is_running(classified) {
+                total = total.saturating_add(classified.words);
                 if let Some(container) = block.container {
-                    inside[container as usize] += judged.words;
+                    inside[container as usize] += classified.words;
                 }
             }
         }
@@ -155,7 +158,7 @@ fn drop_marked(blocks: &Blocks, judged: &mut [Judged], tuning: &Tuning) -> Optio
 
     let mut dropped = vec![false; containers.len()];
     for marks in [[Mark::Decoration, Mark::Aside].as_slice(), &[Mark::Hint]] {
-        let (inside, total) = running_inside(judged);
+        let (inside, total) = running_inside(classified);
         for (index, container) in containers.iter().enumerate() {
             let max_share = match container.mark {
                 Mark::Hint => tuning.max_hinted_share,
@@ -166,14 +169,14 @@ fn drop_marked(blocks: &Blocks, judged: &mut [Judged], tuning: &Tuning) -> Optio
                 marks.contains(&container.mark) && inside[index] as f32 <= max_share * total as f32;
             dropped[index] |= outer || own;
         }
-        for (block, judged) in blocks.blocks.iter().zip(judged.iter_mut()) {
-            judged.candidate &=
+        for (block, classified) in blocks.blocks.iter().zip(classified.iter_mut()) {
+            classified.candidate &=
                 !block.container.is_some_and(|container| dropped[container as usize]);
         }
     }
 
-    // The best container that says it is the content bounds the rest.
-    let (inside, total) = running_inside(judged);
+    // The best container marked as content bounds the rest.
+    let (inside, total) = running_inside(classified);
     for mark in [Mark::ArticleBody, Mark::Article, Mark::Main] {
         let best = (0..containers.len())
             .filter(|&index| containers[index].mark == mark)
@@ -187,8 +190,9 @@ fn drop_marked(blocks: &Blocks, judged: &mut [Judged], tuning: &Tuning) -> Optio
             within[index] =
                 index == best || container.parent.is_some_and(|parent| within[parent as usize]);
         }
-        for (block, judged) in blocks.blocks.iter().zip(judged.iter_mut()) {
-            judged.candidate &= block.container.is_some_and(|container| within[container as usize]);
+        for (block, classified) in blocks.blocks.iter().zip(classified.iter_mut()) {
+            classified.candidate &=
+                block.container.is_some_and(|container| within[container as usize]);
         }
         return Some(mark);
     }
@@ -196,19 +200,19 @@ fn drop_marked(blocks: &Blocks, judged: &mut [Judged], tuning: &Tuning) -> Optio
 }
 
 /// Step 2: the decision tree over number of words and link density.
-fn classify(judged: &mut [Judged], tuning: &Tuning) {
+fn classify(classified: &mut [Classified], tuning: &Tuning) {
     let candidates: Vec<usize> =
-        (0..judged.len()).filter(|&index| judged[index].candidate).collect();
-    let outside = Judged { words: 0, link_density: 0.0, candidate: false, content: false };
-    // The last block that is not just links, and how many that are have come since.
+        (0..classified.len()).filter(|&index| classified[index].candidate).collect();
+    let outside = Classified { words: 0, link_density: 0.0, candidate: false, content: false };
+    // The last block that is more than links, and the number of link blocks since.
     let (mut text_before, mut links_since) = (outside, 0);
     for (place, &index) in candidates.iter().enumerate() {
-        let this = judged[index];
-        let before = place.checked_sub(1).map_or(outside, |place| judged[candidates[place]]);
+        let this = classified[index];
+        let before = place.checked_sub(1).map_or(outside, |place| classified[candidates[place]]);
         let before = if links_since <= tuning.skipped_links { text_before } else { before };
-        let mut after = candidates[place + 1..].iter().map(|&index| judged[index]);
+        let mut after = candidates[place + 1..].iter().map(|&index| classified[index]);
         let after = after.next().unwrap_or(outside);
-        judged[index].content = this.is_readable(tuning)
+        classified[index].content = this.is_readable(tuning)
             && if before.link_density <= 0.555_556 {
                 this.words > 16 || after.words > 15 || before.words > 4
             } else {
@@ -223,14 +227,14 @@ fn classify(judged: &mut [Judged], tuning: &Tuning) {
 }
 
 /// Step 3: the stretch of blocks in which content outweighs boilerplate most.
-fn best_stretch(judged: &[Judged], tuning: &Tuning) -> std::ops::Range<usize> {
+fn best_stretch(classified: &[Classified], tuning: &Tuning) -> std::ops::Range<usize> {
     let (mut best, mut best_sum) = (0..0, 0.0);
     let (mut start, mut sum) = (0, 0.0f32);
-    for (index, judged) in judged.iter().enumerate() {
-        sum += if judged.content {
-            judged.words as f32
-        } else if judged.candidate {
-            -(tuning.boilerplate_cost + tuning.boilerplate_word_cost * judged.words as f32)
+    for (index, classified) in classified.iter().enumerate() {
+        sum += if classified.content {
+            classified.words as f32
+        } else if classified.candidate {
+            -(tuning.boilerplate_cost + tuning.boilerplate_word_cost * classified.words as f32)
         } else {
             -tuning.dropped_cost
         };
@@ -243,19 +247,19 @@ fn best_stretch(judged: &[Judged], tuning: &Tuning) -> std::ops::Range<usize> {
     best
 }
 
-/// Whether a block of the stretch stays: content, or a short line between content.
-fn belongs(judged: &[Judged], index: usize) -> bool {
+/// Whether a block of the stretch is kept: content, or a short line between content.
+fn belongs(classified: &[Classified], index: usize) -> bool {
     let content = |index: Option<usize>| {
-        index.and_then(|index| judged.get(index)).is_some_and(|judged| judged.content)
+        index.and_then(|index| classified.get(index)).is_some_and(|classified| classified.content)
     };
     content(Some(index))
-        || (judged[index].candidate
-            && judged[index].link_density <= 0.555_556
+        || (classified[index].candidate
+            && classified[index].link_density <= 0.555_556
             && content(index.checked_sub(1))
             && content(index.checked_add(1)))
 }
 
-/// Keeps the blocks that `keep` names, separated by spaces.
+/// Keeps the blocks for which `keep` is true, separated by spaces.
 fn compact(text: &mut Vec<u8>, blocks: &[Block], keep: impl Fn(usize) -> bool) {
     let mut written = 0;
     for (index, block) in blocks.iter().enumerate() {

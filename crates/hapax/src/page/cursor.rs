@@ -1,10 +1,10 @@
 //! The input of the tokenizer, with a position that the emitter can read and move.
 //!
-//! `html5gum` runs the HTML standard's state machine byte by byte, several state changes for each attribute, while
-//! most attributes are not used. At the start of a regular tag the emitter moves the shared position to its `>`;
-//! irregular tags are left to the tokenizer from their first byte on. Contents of `<script>` and the like are
-//! skipped in the same way. Guarantees that the position only moves forward, but for the first byte of a character
-//! handed back so that characters arrive whole.
+//! `html5gum` runs the HTML standard's state machine byte by byte, with several state changes per attribute,
+//! although most attributes are not used. At the start of a regular tag the emitter therefore moves the shared
+//! position to its `>`; irregular tags are left to the tokenizer entirely. The contents of `<script>` and the
+//! like are skipped in the same way. Guarantees that the position only moves forward, except for one byte that
+//! is handed back so that characters arrive whole.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use memchr::{memchr, memchr2, memmem};
 use super::element::{Element, PACKED_LENGTH};
 use super::hidden::numbered;
 
-/// The tokenizer's view of the page.
+/// The tokenizer's input.
 pub(super) struct Cursor<'a> {
     input: &'a [u8],
     at: &'a Cell<usize>,
@@ -54,9 +54,9 @@ impl Reader for Cursor<'_> {
         Ok(same)
     }
 
-    /// The tokenizer also asks to stop at zero bytes and carriage returns. Between tags that
-    /// is not needed, because [`Fold`](super::fold) deals with both; inside tags a carriage
-    /// return is white space and must be seen.
+    /// The tokenizer also asks to stop at zero bytes and carriage returns. Between tags this is not
+    /// needed, because [`Fold`](super::fold) handles both; inside tags a carriage return is white
+    /// space and must be seen.
     #[inline(always)]
     fn read_until<'b>(
         &'b mut self,
@@ -80,7 +80,7 @@ impl Reader for Cursor<'_> {
     }
 }
 
-/// `memchr2`, but the next eight bytes are tested in place: between tags it is often enough.
+/// As `memchr2`, but tests the next eight bytes inline, which often suffices between tags.
 #[inline(always)]
 fn find_either(first: u8, second: u8, rest: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -89,7 +89,7 @@ fn find_either(first: u8, second: u8, rest: &[u8]) -> Option<usize> {
         let is_zero = |x: u64| x.wrapping_sub(ONES) & !x & (ONES << 7);
         let found =
             is_zero(word ^ (ONES * u64::from(first))) | is_zero(word ^ (ONES * u64::from(second)));
-        // The lowest flag is exact; those above it may be owed to a borrow.
+        // The lowest flag is exact; higher ones may result from a borrow.
         if found != 0 {
             return Some((found.trailing_zeros() / 8) as usize);
         }
@@ -101,14 +101,14 @@ fn find_either(first: u8, second: u8, rest: &[u8]) -> Option<usize> {
 /// A tag whose end was found without the tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RegularTag {
-    /// Where its `>` is.
+    /// Position of its `>`.
     pub(super) close: usize,
-    /// Written with a slash before the `>`.
+    /// Whether there is a slash before the `>`.
     pub(super) self_closing: bool,
 }
 
-/// Reads the tag name that begins at `from`: where it ends, the element it names and its number.
-/// `None` when the page ends with it.
+/// Reads the tag name at `from`: its end, its element and its number. `None` if the page ends
+/// inside the name.
 #[inline]
 pub(super) fn read_name(input: &[u8], from: usize) -> Option<(usize, Element, u64)> {
     let mut packed = 0u64;
@@ -137,14 +137,14 @@ pub(super) fn read_name(input: &[u8], from: usize) -> Option<(usize, Element, u6
     Some((end, element, numbered(packed, end - from)))
 }
 
-/// Each byte of a tag name in lower case; zero for those that end it.
+/// Each byte of a tag name in lower case; zero for bytes that end the name.
 const NAME_BYTES: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         table[byte] = match byte as u8 {
             b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' | b'/' | b'>' => 0,
-            // No name holds one, and zero means something else here.
+            // Never part of a name, and zero has another meaning here.
             0 => 1,
             byte => byte.to_ascii_lowercase(),
         };
@@ -153,11 +153,11 @@ const NAME_BYTES: [u8; 256] = {
     table
 };
 
-/// Reads the attributes of a tag up to its `>`, the way most are written: `name`,
-/// `name=word`, `name="..."` or `name='...'`, separated by white space.
+/// Reads the attributes of a tag up to its `>` in the usual forms: `name`, `name=word`,
+/// `name="..."` or `name='...'`, separated by white space.
 ///
-/// `attribute` is called with each name as written and its value; it answers `false` when it cannot
-/// take the value as it stands. Then, and for anything irregular, the result is `None`.
+/// Calls `attribute` with each name as written and its value; it returns `false` if it cannot take
+/// the value as it is. Then, and for irregular tags, the result is `None`.
 #[inline]
 pub(super) fn regular_attributes(
     input: &[u8],
@@ -236,7 +236,7 @@ const ENDS_ATTRIBUTE_NAME: [bool; 256] = {
     table
 };
 
-/// Where the end tag `</name` that closes raw text begins, at or after `from`.
+/// The position of the end tag `</name` that closes raw text, at or after `from`.
 pub(super) fn find_end_tag(input: &[u8], from: usize, name: &[u8]) -> Option<usize> {
     let mut at = from;
     loop {

@@ -1,19 +1,19 @@
-//! Tag names, and what each one means for the text.
+//! Tag names and their meaning for text extraction.
 //!
-//! Names that mean nothing here are [`Element::Inline`], as browsers treat unknown elements.
+//! Names without a meaning here are [`Element::Inline`], as browsers treat unknown elements.
 //!
-//! Source: the HTML standard's rendering section for which elements are blocks.
+//! Source: the HTML standard's rendering section for block elements.
 
-/// What a tag does to the text around it.
+/// The effect of a tag on the text around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
-    /// Nothing: its words run on. Also every unknown element.
+    /// None: words continue across it. Includes every unknown element.
     Inline,
     /// Separates words, and begins or ends a block of text.
     Block,
     /// Separates words inside a block: line breaks, cells, images, controls.
     Gap,
-    /// `<p>`, `<h1>`..`<h6>`, `<li>`: blocks that main-content extraction looks at.
+    /// `<p>`, `<h1>`..`<h6>`, `<li>`: blocks that main-content extraction considers.
     Paragraph,
     Heading,
     ListItem,
@@ -32,12 +32,12 @@ pub(super) enum Element {
     Xmp,
     Script,
     Style,
-    /// Markup that is text to a browser that runs scripts, and shows none of it.
+    /// Contents are text to a browser that runs scripts, and not shown by it.
     Noscript,
     Iframe,
     Noembed,
     Noframes,
-    /// Contents are never shown, or only where something else cannot be.
+    /// Contents are never shown, or only as a fallback.
     Svg,
     Template,
     Object,
@@ -48,10 +48,10 @@ pub(super) enum Element {
     /// The TeX or content form that accompanies a displayed formula.
     Annotation,
     AnnotationXml,
-    /// The parenthesis shown only where ruby text is not.
+    /// The parenthesis shown only without ruby support.
     RubyParenthesis,
     Math,
-    /// The part of an image that holds HTML.
+    /// The part of an image that contains HTML.
     ForeignObject,
     /// From here on: blocks and controls that main-content extraction distinguishes.
     Nav,
@@ -81,7 +81,7 @@ pub(super) enum Element {
 impl Element {
     pub(super) const COUNT: usize = Element::Td as usize + 1;
 
-    /// No element has a longer name.
+    /// Maximum length of an element name in bytes.
     pub(super) const MAX_NAME: usize = 16;
 
     /// The element with this lower-case name.
@@ -92,8 +92,8 @@ impl Element {
         }
     }
 
-    /// The element whose name of at most eight bytes is packed into a number. One number is
-    /// found among a hundred in a few comparisons.
+    /// The element whose name of at most eight bytes is packed into a number, which is found among
+    /// a hundred in a few comparisons.
     pub(super) fn from_packed(packed: u64) -> Self {
         macro_rules! look_up {
             ($($($name:literal)|+ => $element:ident,)+) => {
@@ -174,7 +174,7 @@ impl Element {
         }
     }
 
-    /// Whether words before and after its tags are different words.
+    /// Whether its tags separate words.
     #[inline]
     pub(super) fn separates(self) -> bool {
         use Element::*;
@@ -199,7 +199,7 @@ impl Element {
         )
     }
 
-    /// Whether a new block of text begins at its tags.
+    /// Whether its tags begin a new block of text.
     pub(super) fn breaks_block(self) -> bool {
         use Element::*;
         self.separates()
@@ -233,7 +233,7 @@ impl Element {
         )
     }
 
-    /// Whether its contents are skipped by counting its own tags up to the matching one.
+    /// Whether its contents are skipped up to the matching end tag, by counting its own tags.
     pub(super) fn is_skipped(self) -> bool {
         use Element::*;
         matches!(
@@ -250,7 +250,7 @@ impl Element {
         )
     }
 
-    /// The end tag that closes it, when its contents are not markup.
+    /// The end tag that closes it, if its contents are not markup.
     pub(super) fn raw_text_name(self) -> Option<&'static [u8]> {
         use Element::*;
         Some(match self {
@@ -267,8 +267,7 @@ impl Element {
         })
     }
 
-    /// Whether its start or end tag can only be HTML, so that it ends an image or a formula
-    /// that was never closed.
+    /// Whether the tag can only be HTML, so that it ends an unclosed image or formula.
     pub(super) fn breaks_out_of_foreign(self) -> bool {
         use Element::*;
         matches!(
@@ -302,10 +301,10 @@ impl Element {
     }
 }
 
-/// Longest name that fits a number.
+/// Maximum length of a packed name.
 pub(super) const PACKED_LENGTH: usize = 8;
 
-/// A name of at most eight bytes as a number, the first byte highest.
+/// A name of at most eight bytes as a number, first byte highest.
 fn pack(name: &[u8]) -> Option<u64> {
     (name.len() <= PACKED_LENGTH).then(|| pack_short(name))
 }

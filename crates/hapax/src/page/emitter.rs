@@ -1,23 +1,23 @@
 //! Turns the tokenizer's events into text and facts without building a tree.
 //!
-//! Everything a browser would show becomes text, in source order, also before `<body>` and after `</body>`, and
-//! MathML formulas. Text areas, buttons and options are left out only for main content. Does not handle encodings,
-//! addresses in text, or main content.
+//! Everything that a browser would show becomes text, in source order, including text before `<body>` and after
+//! `</body>` and MathML formulas. Text areas, buttons and options are left out only for main content. Does not
+//! handle encodings, addresses in text, or main content.
 //
-// Does not become text:
+// Not extracted as text:
 // * comments, doctypes, attributes (`alt` and `title` too), `<title>`;
-// * what the page's own markup hides (`hidden`);
-// * contents of `script`, `style`, `noscript`, `iframe`, `noembed`, `noframes`; `noscript` is read when
-//   it was found to hold most of the page;
+// * text hidden by the page's own markup (`hidden`);
+// * contents of `script`, `style`, `noscript`, `iframe`, `noembed`, `noframes`; `noscript` is read if
+//   it holds most of the page's text;
 // * contents of `svg`, `template`, `object`, `applet`, `video`, `audio`, `canvas`, `datalist`, `rp`,
 //   `annotation` and `annotation-xml`.
 //
-// Never closed (a browser loses the rest of the page to some of these; this extractor does not):
+// Unclosed elements (some of them make browsers lose the rest of the page, but not this extractor):
 // * An unclosed `svg` ends at the next tag that is HTML only, outside `foreignObject`.
-// * The others of the last group, unclosed at the end of the page, are read as if their tag
-//   were not there. The skipped text is kept until then, so this costs no second pass.
+// * The others of the last group, if still open at the end of the page, are read as if their tag
+//   were missing. The skipped text is kept until then, so no second pass is needed.
 // * `noscript`, `iframe`, `noembed`, `noframes`, `title`, `textarea` and `xmp` without an end tag
-//   anywhere after them are read as if their tag were not there.
+//   anywhere after them are read as if their tag were missing.
 // * An unclosed `script`, `style` or comment takes the rest of the page, as in browsers.
 
 use std::cell::Cell;
@@ -35,7 +35,7 @@ use super::fold::Fold;
 use super::hidden::{OpenElements, Separation, Sheet, effect_of, is_void, may_hide, name_of};
 use super::tag::Tag;
 
-/// Which rules the markup is read by.
+/// The rules for reading the markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syntax {
     Html,
@@ -45,31 +45,31 @@ pub(super) enum Syntax {
     Xml,
 }
 
-/// What one page is gathered in; kept from page to page for its memory.
+/// What is collected from one page; reused for its memory.
 #[derive(Debug)]
 pub(super) struct Gathered {
     pub(super) text: Fold,
     pub(super) facts: Facts,
     pub(super) attributes: Attributes,
-    /// Only when main content is asked for.
+    /// `None` unless main content is requested.
     pub(super) blocks: Option<Blocks>,
     pub(super) open: OpenElements,
     pub(super) sheet: Sheet,
     pub(super) tally: Tally,
 }
 
-/// What is counted of a page besides its text.
+/// Counts about a page besides its text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Bytes of hidden text, white space left out.
+    /// Bytes of hidden text, without white space.
     pub(super) hidden_bytes: usize,
-    /// Bytes of markup inside `noscript`, or of its text where `noscript` is read.
+    /// Bytes of markup inside `noscript`, or of its text if `noscript` is read.
     pub(super) noscript_bytes: usize,
-    /// A rule that may hide something came after text.
+    /// Whether a rule that may hide something came after text.
     pub(super) has_late_rules: bool,
 }
 
-/// Where runs of text go.
+/// Destination of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sink {
     Text,
@@ -81,9 +81,9 @@ enum Sink {
 #[derive(Debug)]
 struct Skip {
     element: Element,
-    /// Open tags of that element.
+    /// Number of open tags of this element.
     depth: usize,
-    /// Open `foreignObject` tags inside an `svg`.
+    /// Number of open `foreignObject` tags inside an `svg`.
     foreign_html: usize,
     text_length: usize,
     link_count: usize,
@@ -91,31 +91,31 @@ struct Skip {
 }
 
 impl Skip {
-    /// Inside an image, where names mean something else than in HTML.
+    /// Whether this is inside an image, where names have other meanings than in HTML.
     fn is_foreign(&self) -> bool {
         self.element == Element::Svg && self.foreign_html == 0
     }
 }
 
-/// Listens to the tokenizer.
+/// Handles the tokenizer's events.
 pub(super) struct PageEmitter<'a> {
     input: &'a [u8],
     at: &'a Cell<usize>,
     syntax: Syntax,
     gathered: &'a mut Gathered,
-    /// Regular tags are read here rather than by the tokenizer. Only tests say no.
+    /// Whether regular tags are read here rather than by the tokenizer; `false` in tests only.
     shortcuts: bool,
     tag: Tag,
-    /// Name of the raw text element whose end the tokenizer looks for.
+    /// Name of the raw text element whose end the tokenizer is looking for.
     raw: Option<&'static [u8]>,
     sink: Sink,
     skip: Option<Skip>,
     math_depth: usize,
-    /// Raw text elements that have no end tag in the rest of the page.
+    /// Raw text elements without an end tag in the rest of the page.
     never_closed: Vec<&'static [u8]>,
-    /// `noscript` is read like any other element.
+    /// Whether `noscript` is read like any other element.
     reads_noscript: bool,
-    /// Length of the text where the open `noscript` began.
+    /// Length of the text at the start of the open `noscript`.
     noscript_start: Option<usize>,
 }
 
@@ -157,8 +157,8 @@ impl<'a> PageEmitter<'a> {
         }
     }
 
-    /// Reads the tag whose first letter has just been consumed, if it is regular, and leaves
-    /// its `>` to the tokenizer.
+    /// Reads the tag whose first letter was just consumed, if it is regular, and leaves its `>` to
+    /// the tokenizer.
     #[inline]
     fn read_regular_tag(&mut self) -> Option<()> {
         let (name_end, element, number) = read_name(self.input, self.at.get() - 1)?;
@@ -224,7 +224,7 @@ impl<'a> PageEmitter<'a> {
         }
         let is_control = matches!(element, Element::Button | Element::Select);
         if element.is_skipped() || (is_control && self.gathered.blocks.is_some()) {
-            // An `svg` is foreign from its own tag on, where a slash closes.
+            // An `svg` is foreign from its own tag on, so a slash closes it.
             if !(element == Element::Svg && self.tag.self_closing) {
                 self.skip = Some(Skip {
                     element,
@@ -254,12 +254,12 @@ impl<'a> PageEmitter<'a> {
         None
     }
 
-    /// Notes the element as open, and what it hides.
+    /// Records the element as open, with its effect.
     #[inline]
     fn open_element(&mut self, element: Element, name: u64, closes_itself: bool) -> Separation {
         let Gathered { attributes, open, sheet, .. } = &mut *self.gathered;
         let effect = effect_of(element, name, attributes, sheet);
-        // Raw text that is left out has no text inside; an image knows other rules.
+        // Skipped raw text has no text inside; images have other rules.
         let is_left_out = element.raw_text_name().is_some()
             && !matches!(element, Element::Textarea | Element::Xmp)
             || element == Element::Svg;
@@ -268,8 +268,7 @@ impl<'a> PageEmitter<'a> {
         open.start(element, name, effect, holds)
     }
 
-    /// Inside a skipped region only raw text and links matter, should the region turn out to
-    /// have no end.
+    /// Inside a skipped region only raw text and links matter, in case the region has no end.
     fn start_inside_skip(&mut self, element: Element) -> Option<State> {
         if element.separates() {
             self.gathered.text.separate();
@@ -314,7 +313,7 @@ impl<'a> PageEmitter<'a> {
                 State::RcData
             }
             Element::Xmp => State::RawText,
-            // Only a comment inside a script can make its end tag mean nothing.
+            // Only a comment inside a script can invalidate its end tag.
             Element::Script if memmem::find(&self.input[from..end], b"<!--").is_some() => {
                 self.sink = Sink::Nowhere;
                 State::ScriptData
@@ -406,7 +405,7 @@ impl<'a> PageEmitter<'a> {
     fn drop_skipped(&mut self) {
         if let Some(skip) = self.skip.take() {
             self.gathered.text.truncate(skip.text_length);
-            self.gathered.facts.forget_links(skip.link_count);
+            self.gathered.facts.drop_links(skip.link_count);
             if let (Some(blocks), Some(place)) = (&mut self.gathered.blocks, skip.place) {
                 blocks.return_to(place);
             }
@@ -419,8 +418,8 @@ impl Emitter for PageEmitter<'_> {
 
     #[inline]
     fn emit_string(&mut self, run: &[u8]) {
-        // After `&` and the like the tokenizer has looked at one byte and hands it over alone.
-        // The first byte of a longer character is given back, to arrive with the others.
+        // After `&` and the like the tokenizer hands over one byte it has looked at. If it is the
+        // first byte of a longer character, it is given back, to arrive with the others.
         if let [0x80..=0xff] = run {
             self.at.set(self.at.get() - 1);
             return;
@@ -493,7 +492,7 @@ impl Emitter for PageEmitter<'_> {
         self.gathered.attributes.push_value(piece);
     }
 
-    /// Also decides when a `</title>` inside a script is just text, so it must be exact.
+    /// Also decides whether a `</title>` inside a script is text, so it must be exact.
     fn current_is_appropriate_end_tag_token(&mut self) -> bool {
         self.tag.is_end && self.raw.is_some_and(|name| name == self.tag.name())
     }

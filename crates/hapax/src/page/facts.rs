@@ -1,8 +1,8 @@
-//! What the markup of a page states about it: title, address, language, links.
+//! Facts stated by the markup of a page: title, address, language, links.
 //!
-//! Addresses are kept as written until the page has been read, because a `<base>` counts for
-//! the whole page wherever it stands. The first title, base, canonical link, refresh and
-//! language count. An empty `href` is no link.
+//! Addresses are stored as written until the whole page has been read, because a `<base>` applies to the whole
+//! page wherever it is. The first title, base, canonical link, refresh and language count. An empty `href` is
+//! not a link.
 //!
 //! Source: the HTML standard, "shared declarative refresh steps" for refresh values.
 
@@ -27,9 +27,9 @@ pub(super) struct Facts {
     language: Option<String>,
     content_language: Option<String>,
     links: Vec<WrittenLink>,
-    /// Addresses and words of the links, one after another.
+    /// Addresses and texts of the links, concatenated.
     written: Vec<u8>,
-    /// Where the words of the link that is being read begin in the page's text.
+    /// Start of the current link's text in the page's text.
     open_link: Option<usize>,
     too_many_links: bool,
     collect_links: bool,
@@ -77,7 +77,7 @@ impl Facts {
         self.too_many_links = false;
     }
 
-    /// Whether this element's attributes state something.
+    /// Whether attributes of this element state a fact.
     #[inline]
     pub(super) fn wants_attributes(&self, element: Element) -> bool {
         match element {
@@ -87,14 +87,14 @@ impl Facts {
         }
     }
 
-    /// Takes what a start tag states. `text` is the page's text before it.
+    /// Handles a start tag. `text` is the page's text before it.
     pub(super) fn start_tag(&mut self, element: Element, attributes: &Attributes, text: &[u8]) {
         let get = |attribute| attributes.get(attribute).map(|value| value.trim_ascii());
         match element {
-            Element::Html => note(&mut self.language, get(Attribute::Lang)),
-            Element::Base => note(&mut self.base, get(Attribute::Href)),
+            Element::Html => set_first(&mut self.language, get(Attribute::Lang)),
+            Element::Base => set_first(&mut self.base, get(Attribute::Href)),
             Element::Link if has_token(get(Attribute::Rel), b"canonical") => {
-                note(&mut self.canonical, get(Attribute::Href));
+                set_first(&mut self.canonical, get(Attribute::Href));
             }
             Element::Meta => self.meta(
                 get(Attribute::HttpEquiv).unwrap_or_default(),
@@ -129,13 +129,13 @@ impl Facts {
         if pragma.eq_ignore_ascii_case(b"refresh") && self.refresh.is_none() {
             self.refresh = parse_refresh(&String::from_utf8_lossy(content));
         }
-        // A list of languages says nothing about the page as a whole.
+        // A list of languages does not describe the page as a whole.
         if pragma.eq_ignore_ascii_case(b"content-language") && !content.contains(&b',') {
-            note(&mut self.content_language, Some(content));
+            set_first(&mut self.content_language, Some(content));
         }
     }
 
-    /// The link being read ends here: its words are the text since its start tag.
+    /// Ends the current link: its text is the text since its start tag.
     pub(super) fn end_link(&mut self, text: &[u8]) {
         let Some(start) = self.open_link.take() else { return };
         let words = text.get(start..).unwrap_or_default().trim_ascii();
@@ -147,20 +147,20 @@ impl Facts {
         }
     }
 
-    /// How many links there are, to come back to with [`forget_links`](Self::forget_links).
+    /// Number of links, for [`drop_links`](Self::drop_links).
     pub(super) fn link_count(&self) -> usize {
         self.links.len()
     }
 
-    /// Drops all links after the first `count`: they stood in what is not shown.
-    pub(super) fn forget_links(&mut self, count: usize) {
+    /// Drops all links after the first `count`, because they are in hidden parts.
+    pub(super) fn drop_links(&mut self, count: usize) {
         if self.links.len() > count {
             self.links.truncate(count);
             self.open_link = None;
         }
     }
 
-    /// Hands everything over, addresses made absolute against `<base>` and `url`.
+    /// Moves all facts into `page`, with addresses made absolute against `<base>` and `url`.
     pub(super) fn finish(&mut self, url: Option<&str>, text: &[u8], page: &mut Page) {
         self.end_link(text);
         let mut title = self.title.finish();
@@ -202,7 +202,7 @@ impl Facts {
     }
 }
 
-/// Keeps the first link to each address, with the first words any of them has.
+/// Keeps the first link to each address, with the first non-empty text.
 fn keep_each_address_once(links: &mut Vec<Link>) {
     let mut order: Vec<usize> = (0..links.len()).collect();
     order.sort_by(|&a, &b| links[a].url.cmp(&links[b].url).then(a.cmp(&b)));
@@ -244,8 +244,8 @@ impl Resolver {
         (url.len() <= self.max).then_some(url)
     }
 
-    /// An address the page states about itself: kept as written when there is nothing to
-    /// resolve it against.
+    /// An address that the page states about itself; kept as written if there is no base to resolve
+    /// it against.
     fn stated(&self, written: String) -> Option<String> {
         match self.resolve(&written) {
             Some(url) => {
@@ -260,8 +260,8 @@ fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
 }
 
-/// Keeps the first value that says something.
-fn note(place: &mut Option<String>, value: Option<&[u8]>) {
+/// Stores the value unless there is one already or it is empty.
+fn set_first(place: &mut Option<String>, value: Option<&[u8]>) {
     if let Some(value) = value
         && place.is_none()
         && !value.is_empty()
@@ -277,7 +277,7 @@ fn has_token(value: Option<&[u8]>, token: &[u8]) -> bool {
         .any(|word| word.eq_ignore_ascii_case(token))
 }
 
-/// A value such as `5`, `0; url=/next` or `3,'/next'`.
+/// Parses a value such as `5`, `0; url=/next` or `3,'/next'`.
 fn parse_refresh(value: &str) -> Option<Refresh> {
     let value = value.trim_ascii_start();
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();

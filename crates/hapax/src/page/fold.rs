@@ -1,15 +1,15 @@
 //! Folds text into words separated by single ASCII spaces.
 //!
-//! The buffer never starts with a space or holds two in a row; it may end with one until [`Fold::finish`] trims it.
-//! Joiners are left to [`joiners`](super::joiners).
+//! The buffer never starts with a space or contains two in a row; it may end with one until [`Fold::finish`]
+//! trims it. Does not handle joiners; [`joiners`](super::joiners) does.
 //
 // * Every character with the Unicode property `White_Space` (space, tab, line ends, U+00A0,
-//   U+2003, U+3000, ...) separates words; any number of them becomes one ASCII space.
-// * Characters a reader never sees are dropped without separating: the other controls
-//   (U+0000 among them) and those with the property `Default_Ignorable_Code_Point` (soft
+//   U+2003, U+3000, ...) separates words; a run of them becomes one ASCII space.
+// * Invisible characters are dropped without separating words: other controls
+//   (including U+0000) and those with the property `Default_Ignorable_Code_Point` (soft
 //   hyphen, U+200B, variation selectors, tags, ...).
-// * Everything else is copied, the two joiners included: [`joiners`](super::joiners) decides
-//   about them when the whole text is known.
+// * Everything else is copied, including the two joiners: [`joiners`](super::joiners) decides
+//   about these when the whole text is known.
 
 /// Text being folded into one growing buffer.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Fold {
     full: bool,
 }
 
-/// How many bytes are tested and copied at a time, where text is plain.
+/// Bytes tested and copied at a time in plain text.
 const LONG_STEP: usize = 32;
 const SHORT_STEP: usize = 8;
 
@@ -28,14 +28,14 @@ impl Fold {
         Self { bytes: Vec::new(), max_bytes, full: false }
     }
 
-    /// Starts over in `buffer`, keeping its memory.
+    /// Starts a new text in `buffer`, reusing its memory.
     pub(super) fn reset(&mut self, mut buffer: Vec<u8>) {
         buffer.clear();
         self.bytes = buffer;
         self.full = false;
     }
 
-    /// Whether text was left out because the limit was reached.
+    /// Whether text was left out because of the limit.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
@@ -48,12 +48,12 @@ impl Fold {
         &self.bytes
     }
 
-    /// Forgets everything after the first `len` bytes.
+    /// Drops everything after the first `len` bytes.
     pub(super) fn truncate(&mut self, len: usize) {
         self.bytes.truncate(len);
     }
 
-    /// What comes next is another word.
+    /// Starts a new word.
     #[inline]
     pub(super) fn separate(&mut self) {
         if !matches!(self.bytes.last(), None | Some(b' ')) {
@@ -61,7 +61,7 @@ impl Fold {
         }
     }
 
-    /// Appends a run of text. `run` holds whole UTF-8 characters.
+    /// Appends text. `run` must consist of complete UTF-8 characters.
     #[inline]
     pub(super) fn push(&mut self, run: &[u8]) {
         if let [byte @ 0x21..=0x7e] = run
@@ -75,7 +75,7 @@ impl Fold {
         }
     }
 
-    /// Takes the folded text out, trimmed.
+    /// Returns the folded text, trimmed.
     pub(super) fn finish(&mut self) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.bytes);
         if bytes.last() == Some(&b' ') {
@@ -87,7 +87,7 @@ impl Fold {
     /// Folding never lengthens a run, so a run that fits needs no further test.
     fn push_unchecked(&mut self, run: &[u8]) {
         let mut after_space = matches!(self.bytes.last(), None | Some(b' '));
-        // Between tags there is often nothing but a line end and indentation.
+        // Often, there is only a line end and indentation between tags.
         let mut rest = if after_space { run.trim_ascii_start() } else { run };
         let start = self.bytes.len();
         self.bytes.resize(start + rest.len(), 0);
@@ -127,9 +127,9 @@ impl Fold {
     }
 }
 
-/// Copies the first long step with every white space byte as a space, unless they need a
-/// closer look: other controls, bytes beyond ASCII, or two separators in a row. Written so that
-/// the compiler can use vector instructions: plain loops without early exits.
+/// Copies the first long step with every white space byte as a space, unless it needs closer
+/// examination: other controls, bytes beyond ASCII, or two separators in a row. Uses plain loops
+/// without early exits, so that the compiler can vectorize them.
 #[inline]
 fn copy_plain_block(rest: &[u8], out: &mut [u8], after_space: bool) -> Option<usize> {
     let block = rest.first_chunk::<LONG_STEP>()?;
@@ -151,8 +151,8 @@ fn copy_plain_block(rest: &[u8], out: &mut [u8], after_space: bool) -> Option<us
     Some(LONG_STEP)
 }
 
-/// Copies the first short step, unless it holds anything but visible ASCII and single spaces.
-/// All eight bytes are tested in one register.
+/// Copies the first short step, unless it contains anything except visible ASCII and single spaces.
+/// Tests all eight bytes in one register.
 #[inline]
 fn copy_plain_word(rest: &[u8], out: &mut [u8], after_space: bool) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; SHORT_STEP]);
@@ -172,15 +172,15 @@ fn copy_plain_word(rest: &[u8], out: &mut [u8], after_space: bool) -> Option<usi
     Some(SHORT_STEP)
 }
 
-/// Copies about a short step one character at a time, or a long one beyond ASCII, where plain
-/// steps are not to be expected soon. Answers how many bytes were read and written.
+/// Copies about a short step character by character, or a long one in text beyond ASCII, where
+/// plain steps are unlikely. Returns the number of bytes read and written.
 fn copy_closely(rest: &[u8], out: &mut [u8], mut after_space: bool) -> (usize, usize) {
     let near = rest.len().min(SHORT_STEP);
     let enough = if rest[..near].is_ascii() { near } else { rest.len().min(LONG_STEP) };
     let (mut read, mut written) = (0, 0);
     while read < enough {
         let byte = rest[read];
-        // Nearly every byte is one of these, and which one cannot be predicted.
+        // Nearly every byte is one of these; which one is unpredictable.
         if matches!(byte, b'\t'..=b'\r' | b' '..=b'~') {
             let is_space = byte <= b' ';
             out[written] = if is_space { b' ' } else { byte };
@@ -251,7 +251,7 @@ const CLASS: [Class; 256] = {
     table
 };
 
-/// What the character at the start of `rest` is, and how many bytes it has.
+/// The class and length of the character at the start of `rest`.
 fn look(rest: &[u8]) -> (Class, usize) {
     match *rest {
         [0xc2, 0x85 | 0xa0, ..] => (Class::Space, 2),
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    /// The rules of the module, one character at a time.
+    /// Reference implementation: the rules of the module, one character at a time.
     fn folded_slowly(text: &str) -> String {
         let seen: String = text
             .chars()
@@ -313,7 +313,7 @@ mod tests {
         seen.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Text in which separators, invisible characters and multi-byte neighbours of both are adjacent.
+    /// Text in which separators, invisible characters and their multi-byte neighbours are adjacent.
     fn awkward_text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             4 => "[a-z]{1,9}",

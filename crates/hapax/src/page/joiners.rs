@@ -1,8 +1,8 @@
-//! Zero-width joiners and non-joiners (U+200D, U+200C) stay where they change what a reader sees.
+//! Keeps zero-width joiners and non-joiners (U+200D, U+200C) only where they change what is displayed.
 //!
-//! One stays after a character of Joining_Type Dual_Joining, Left_Joining or Transparent and before one of type
-//! Dual_Joining or Right_Joining (Persian and its kin), and next to a character of combining class 9, a virama
-//! (the scripts of India). Of several in a row only the first can stay. All others are dropped.
+//! Keeps one after a character of Joining_Type Dual_Joining, Left_Joining or Transparent and before one of type
+//! Dual_Joining or Right_Joining (Persian and related scripts), and next to a character of combining class 9, a
+//! virama (scripts of India). Of several in a row, only the first can be kept. Drops all others.
 
 use icu_properties::props::{CanonicalCombiningClass, JoiningType};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
@@ -13,7 +13,7 @@ const JOINING: CodePointMapDataBorrowed<'static, JoiningType> =
 const CLASS: CodePointMapDataBorrowed<'static, CanonicalCombiningClass> =
     CodePointMapData::<CanonicalCombiningClass>::new();
 
-/// Drops them from folded text and folds the spaces that then touch.
+/// Drops needless joiners from folded text and merges spaces that become adjacent.
 pub(super) fn remove_needless(text: &mut Vec<u8>) {
     let has =
         |joiner: char| memmem::find(text, joiner.encode_utf8(&mut [0; 3]).as_bytes()).is_some();

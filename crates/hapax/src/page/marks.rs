@@ -1,30 +1,30 @@
-//! What an element's name, role, class and id say about its contents.
+//! What an element's name, role, class and id indicate about its contents.
 //!
-//! Names in `class` and `id` are compared word by word: `article-navBar_2` is the words article,
-//! nav, bar. A word such as *sidebar* is only a hint, because pages also write
-//! `class="page with-sidebar"` around everything; [`content`](super::content) checks it.
+//! Names in `class` and `id` are split into words: `article-navBar_2` is article, nav, bar. A word such as
+//! *sidebar* is only a hint, because pages also use `class="page with-sidebar"` around everything;
+//! [`content`](super::content) checks it.
 
 use super::attributes::{Attribute, Attributes};
 use super::element::Element;
 
-/// What is said about the contents of an element.
+/// An indication about the contents of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Not the main content, by the meaning of the element or its role.
     Aside,
-    /// Probably not the main content, by a name somebody chose.
+    /// Probably not the main content, by a name of the author's choice.
     Hint,
-    /// Not read aloud.
+    /// Decoration that screen readers skip.
     Decoration,
     /// The main content, or one of several articles.
     Article,
     /// The main content of the page.
     Main,
-    /// The words of the article, by schema.org markup.
+    /// The text of the article, by schema.org markup.
     ArticleBody,
 }
 
-/// The strongest mark that the tag of a block-level element carries.
+/// The strongest mark on the tag of a block-level element.
 pub(super) fn mark_of(element: Element, attributes: &Attributes) -> Option<Mark> {
     let get = |attribute| attributes.get(attribute);
     if get(Attribute::AriaHidden).is_some_and(|value| value.eq_ignore_ascii_case(b"true")) {
@@ -52,7 +52,7 @@ pub(super) fn mark_of(element: Element, attributes: &Attributes) -> Option<Mark>
         | Element::Header => return Some(Mark::Aside),
         Element::Main => return Some(Mark::Main),
         Element::Article => return Some(Mark::Article),
-        // Whatever the body is called, it is all there is.
+        // Marks of the body would apply to everything.
         Element::Body | Element::Html => return None,
         _ => {}
     }
@@ -67,7 +67,7 @@ fn has_word(value: &[u8], word: &[u8]) -> bool {
     value.split(u8::is_ascii_whitespace).any(|found| found == word)
 }
 
-/// The words of a class or id: runs of letters, split where a capital follows a small letter.
+/// The words of a class or id: runs of letters, split before capitals that follow small letters.
 fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value
         .split(|byte| !byte.is_ascii_alphabetic())

@@ -1,7 +1,8 @@
-//! Extracts the text a reader sees from the bytes of a page.
+//! Extracts the visible text from the bytes of a page.
 //!
-//! An [`Extractor`] decides what the bytes are, decodes them, drops what is not shown and folds the rest into words
-//! separated by single spaces. It also finds title, canonical address, refresh, language and out-links.
+//! An [`Extractor`] detects the kind and encoding of the bytes, decodes them, drops what is not shown and folds
+//! the rest into words separated by single spaces. It also finds title, canonical URL, refresh, language and
+//! out-links.
 //!
 //! ```
 //! use hapax::page::{Hints, Extractor, ExtractOptions};
@@ -16,9 +17,9 @@
 //! # Ok::<(), hapax::page::PageError>(())
 //! ```
 //!
-//! Guarantees that any bytes end in a [`Page`] or a [`PageError`], in linear time and memory bounded by [`Limits`]:
-//! no tree, no recursion. The result depends on bytes, hints and options only. Does not handle words, external
-//! style sheets or scripts: text that only they hide is kept.
+//! Guarantees that any bytes end in a [`Page`] or a [`PageError`], in linear time and memory bounded by
+//! [`Limits`], without tree or recursion. The result depends on bytes, hints and options only. Does not handle
+//! words, external style sheets or scripts: text hidden only by these is kept.
 //!
 //! Source: Khan and Ali 2015, section III.F, for what is removed; the HTML standard for how pages are read.
 
@@ -60,11 +61,11 @@ use facts::Facts;
 use fold::Fold;
 use hidden::{OpenElements, Sheet};
 
-/// Bytes of text from which `noscript` can be a page's text. Less is a plea to enable scripts, which many
-/// pages share.
+/// Minimum bytes of text in `noscript` to be a page's text. Less is usually a request to enable
+/// scripts, which many pages share.
 const MIN_NOSCRIPT_BYTES: usize = 1_000;
 
-/// Turns pages into text, one after another, in buffers that it keeps.
+/// Extracts text from pages one after another, reusing its buffers.
 #[derive(Debug)]
 pub struct Extractor {
     options: ExtractOptions,
@@ -75,7 +76,6 @@ pub struct Extractor {
 }
 
 impl Extractor {
-    /// A extractor for any number of pages.
     pub fn new(options: ExtractOptions) -> Self {
         let limits = &options.limits;
         Self {
@@ -95,16 +95,15 @@ impl Extractor {
         }
     }
 
-    /// The options it was made with.
     pub fn options(&self) -> &ExtractOptions {
         &self.options
     }
 
-    /// The text of a document, in whatever form it came.
+    /// Extracts the text of a document in any form.
     ///
     /// # Errors
     ///
-    /// [`PageError::Unsupported`] when the bytes are neither markup nor text.
+    /// [`PageError::Unsupported`] if the bytes are neither markup nor text.
     pub fn document(&mut self, document: &Document<'_>) -> Result<&Page, PageError> {
         let hints = Hints { content_type: document.content_type, url: document.url };
         match document.body {
@@ -118,7 +117,7 @@ impl Extractor {
     ///
     /// # Errors
     ///
-    /// [`PageError::Unsupported`] when the bytes are neither markup nor text.
+    /// [`PageError::Unsupported`] if the bytes are neither markup nor text.
     pub fn extract(&mut self, bytes: &[u8], hints: &Hints<'_>) -> Result<&Page, PageError> {
         self.clear();
         let limit = self.options.limits.max_input_bytes;
@@ -140,11 +139,11 @@ impl Extractor {
         Ok(&self.page)
     }
 
-    /// Extracts HTML that has been decoded already.
+    /// Extracts decoded HTML.
     ///
     /// # Errors
     ///
-    /// None today; the signature is that of [`extract`](Self::extract).
+    /// Never fails today; the signature is that of [`extract`](Self::extract).
     pub fn extract_html(&mut self, html: &str, hints: &Hints<'_>) -> Result<&Page, PageError> {
         self.clear();
         let html = self.within_limit(html);
@@ -156,7 +155,7 @@ impl Extractor {
     ///
     /// # Errors
     ///
-    /// None today; the signature is that of [`extract`](Self::extract).
+    /// Never fails today; the signature is that of [`extract`](Self::extract).
     pub fn extract_text(&mut self, text: &str) -> Result<&Page, PageError> {
         self.clear();
         let text = self.within_limit(text);
@@ -164,7 +163,7 @@ impl Extractor {
         Ok(&self.page)
     }
 
-    /// Forgets the last page, also when the next one is refused.
+    /// Clears the previous page, even if the next one is refused.
     fn clear(&mut self) {
         let buffer = std::mem::take(&mut self.page.text).into_bytes();
         self.restart(buffer);
@@ -176,7 +175,7 @@ impl Extractor {
         self.page = Page { links, addresses, encoding: "UTF-8", ..Page::default() };
     }
 
-    /// Begins the page that is being read from its first byte.
+    /// Starts reading the current page from its first byte.
     fn restart(&mut self, buffer: Vec<u8>) {
         self.gathered.text.reset(buffer);
         self.gathered.facts.reset();
@@ -196,7 +195,7 @@ impl Extractor {
     fn read_markup(&mut self, html: &str, syntax: Syntax, hints: &Hints<'_>) {
         self.run(html, syntax, false);
         if self.gathered.tally.has_late_rules {
-            // They also apply to what came before them.
+            // They also apply to the text before them.
             self.gathered.sheet.complete();
             let buffer = self.gathered.text.finish();
             self.restart(buffer);
@@ -209,7 +208,7 @@ impl Extractor {
         }
     }
 
-    /// The page as a reader without scripts sees it, if `noscript` holds most of its text.
+    /// The page as shown without scripts, if `noscript` contains most of its text.
     fn read_noscript(&mut self, html: &str, syntax: Syntax, hints: &Hints<'_>) {
         self.restart(Vec::new());
         self.run(html, syntax, true);
@@ -272,18 +271,18 @@ impl Extractor {
         if text.last() == Some(&b' ') {
             text.pop();
         }
-        // Only whole characters were copied, so nothing is replaced here.
+        // Only complete characters were copied, so nothing is replaced.
         self.page.text = String::from_utf8(text)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     }
 }
 
-/// What the bytes of a page are and what they say, before anything is taken away: for those who
-/// hand pages on to others. Bytes beyond [`Limits::max_input_bytes`] are left out.
+/// The kind of a page and its decoded contents, before extraction, for passing pages on. Leaves out
+/// bytes beyond [`Limits::max_input_bytes`].
 ///
 /// # Errors
 ///
-/// [`PageError::Unsupported`] when the bytes are neither markup nor text.
+/// [`PageError::Unsupported`] if the bytes are neither markup nor text.
 pub fn decoded<'b>(bytes: &'b [u8], hints: &Hints<'_>) -> Result<(Kind, Cow<'b, str>), PageError> {
     let limit = Limits::default().max_input_bytes;
     let cut = bytes.len() > limit;
@@ -300,7 +299,7 @@ pub fn decoded<'b>(bytes: &'b [u8], hints: &Hints<'_>) -> Result<(Kind, Cow<'b, 
     Ok((kind, Cow::Owned(text)))
 }
 
-/// The text of `bytes`, in place when it is UTF-8 already, else in `buffer`.
+/// The decoded text of `bytes`: borrowed if it is UTF-8, otherwise in `buffer`.
 fn decode<'t>(bytes: &'t [u8], charset: &Charset, cut: bool, buffer: &'t mut String) -> &'t str {
     let bytes = &bytes[charset.mark_length..];
     if charset.encoding == encoding_rs::UTF_8 {

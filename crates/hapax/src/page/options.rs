@@ -1,16 +1,16 @@
-//! What a caller may ask of a [`Extractor`](super::Extractor): how much of the page, which
-//! extras, and how much memory a hostile page may cost.
+//! Options of an [`Extractor`](super::Extractor): how much of the page, which extras, and how much memory a
+//! hostile page may use.
 //!
-//! Every bound is inclusive. Reaching one is not an error: the rest is left out and
-//! [`Page::truncated`](super::Page::truncated) says so.
+//! Every limit is inclusive. Exceeding one is not an error: the rest is left out and
+//! [`Page::truncated`](super::Page::truncated) is set.
 
 /// What is known about a page besides its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints<'a> {
     /// The value of the HTTP `Content-Type` header, as received.
     pub content_type: Option<&'a str>,
-    /// Where the page came from. Links are resolved against it, and its top-level domain
-    /// helps to guess an undeclared charset.
+    /// The page's address. Links are resolved against it, and its top-level domain helps to guess
+    /// an undeclared charset.
     pub url: Option<&'a str>,
 }
 
@@ -23,26 +23,26 @@ pub enum Body<'a> {
     Bytes(&'a [u8]),
 }
 
-/// A document and what its source knows about it.
+/// A document with metadata from its source.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
     pub body: Body<'a>,
     /// Links and canonical addresses are resolved against it.
     pub url: Option<&'a str>,
-    /// The HTTP `Content-Type`; says how [`Body::Bytes`] are read.
+    /// The HTTP `Content-Type`, for reading [`Body::Bytes`].
     pub content_type: Option<&'a str>,
-    /// Stated by the source itself.
+    /// Language according to the source.
     pub language: Option<&'a str>,
-    /// Stated by the source itself; taken as it is.
+    /// Canonical URL according to the source; taken as it is.
     pub canonical: Option<&'a str>,
     /// The HTTP `Content-Language`.
     pub http_language: Option<&'a str>,
-    /// The HTTP `Link`, which may name a canonical address.
+    /// The HTTP `Link`, which may have a canonical URL.
     pub http_link: Option<&'a str>,
 }
 
 impl<'a> Document<'a> {
-    /// A body of which nothing else is known.
+    /// A body without metadata.
     pub const fn new(body: Body<'a>) -> Self {
         Self {
             body,
@@ -60,33 +60,34 @@ impl<'a> Document<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
-    /// Everything a reader sees in the body.
+    /// All visible text of the body.
     #[default]
     Body,
-    /// The title, then everything a reader sees in the body. Pages whose bodies are one template
-    /// and whose titles differ are not the same page.
+    /// The title, then all visible text of the body. Distinguishes pages whose bodies are one
+    /// template and whose titles differ.
     Page,
-    /// The body without navigation, header, footer, forms and link-dense blocks. Falls back
-    /// to [`Extent::Body`] when nothing would be left.
+    /// The body without navigation, header, footer, forms and link-dense blocks. Falls back to
+    /// [`Extent::Body`] if nothing would remain.
     MainContent,
 }
 
-/// How much memory one page may cost.
+/// Limits on the memory that one page may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of input that are read; what follows is ignored. For legacy encodings the
-    /// decoded text is bounded by three times this.
+    /// Maximum input in bytes; the rest is ignored. In legacy encodings the decoded text may be
+    /// three times as long.
     pub max_input_bytes: usize,
-    /// Bytes of [`Page::text`](super::Page::text), cut between characters; counted before
-    /// addresses are removed and the main content is chosen.
+    /// Maximum size of [`Page::text`](super::Page::text) in bytes, cut between characters; applied
+    /// before addresses are removed and the main content is chosen.
     pub max_text_bytes: usize,
-    /// Links looked at, before repeated ones are folded.
+    /// Maximum number of links, before repeated ones are merged.
     pub max_links: usize,
-    /// Bytes of a link's words, cut between characters. Does not count as truncation.
+    /// Maximum size of a link's text in bytes, cut between characters. Does not count as
+    /// truncation.
     pub max_link_text_bytes: usize,
-    /// Bytes of any attribute value and of any resolved address. A longer one is dropped.
+    /// Maximum size of an attribute value or a resolved address in bytes. Longer ones are dropped.
     pub max_url_bytes: usize,
-    /// Bytes of the title, cut between characters. Does not count as truncation.
+    /// Maximum size of the title in bytes, cut between characters. Does not count as truncation.
     pub max_title_bytes: usize,
 }
 
@@ -103,12 +104,12 @@ impl Default for Limits {
     }
 }
 
-/// What a [`Extractor`](super::Extractor) does with every page it is given.
+/// Options of an [`Extractor`](super::Extractor).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtractOptions {
-    /// Whole body or main content only.
+    /// How much of the page is extracted.
     pub extent: Extent,
-    /// Whether [`Page::links`](super::Page::links) is filled.
+    /// Whether to fill [`Page::links`](super::Page::links).
     pub collect_links: bool,
     pub limits: Limits,
 }

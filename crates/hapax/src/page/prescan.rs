@@ -1,18 +1,17 @@
-//! The encoding a page declares in its own first 1,024 bytes.
+//! Finds the encoding that a page declares in its first 1,024 bytes.
 //!
-//! `<meta charset>`, `<meta http-equiv=content-type content="...; charset=...">`, or the
-//! `encoding` of an XML declaration. Comments and other tags are stepped over, so that a
-//! declaration inside them does not count. UTF-16 named by readable ASCII bytes means UTF-8,
-//! and `x-user-defined` means windows-1252.
+//! Reads `<meta charset>`, `<meta http-equiv=content-type content="...; charset=...">`, and the `encoding` of
+//! an XML declaration. Skips comments and other tags, so declarations inside them do not count. UTF-16 declared
+//! in readable ASCII means UTF-8, and `x-user-defined` means windows-1252.
 //!
 //! Source: "prescan a byte stream to determine its encoding" in the HTML standard.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// How far a declaration is looked for.
+/// How far to look for a declaration.
 const PRESCAN_BYTES: usize = 1024;
 
-/// The encoding declared at the start of `bytes`.
+/// The encoding declared at the start of `bytes`; `None` without a declaration.
 pub(super) fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let bytes = &bytes[..bytes.len().min(PRESCAN_BYTES)];
     xml_declaration(bytes).or_else(|| Scan { bytes, at: 0 }.run())
@@ -52,7 +51,7 @@ impl<'a> Scan<'a> {
             self.at += found;
             let tag = &self.bytes[self.at..];
             if tag.starts_with(b"<!--") {
-                // `<!-->` is a whole comment: the dashes may be shared.
+                // `<!-->` is a complete comment: the dashes may be shared.
                 self.at += 2 + memchr::memmem::find(&tag[2..], b"-->")? + 3;
             } else if tag.len() > 5
                 && tag[..5].eq_ignore_ascii_case(b"<meta")
@@ -82,7 +81,7 @@ impl<'a> Scan<'a> {
         let mut charset = None;
         let mut content = None;
         let mut seen: [bool; 3] = [false; 3];
-        // A tag that runs past the prescanned bytes declares nothing.
+        // A tag that extends past the prescanned bytes declares nothing.
         while let Some((name, value)) = self.attribute()? {
             let which = [b"http-equiv".as_slice(), b"charset", b"content"]
                 .iter()

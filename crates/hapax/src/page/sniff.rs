@@ -1,27 +1,27 @@
 //! Distinguishes markup, plain text and binary data.
 //!
-//! Follows the WHATWG MIME sniffing standard, reduced to what a text extractor needs. Reads the declared type and the
-//! first bytes, in this order:
+//! Follows the WHATWG MIME sniffing standard, reduced to the needs of text extraction. Uses the declared type
+//! and the first bytes, in this order:
 //
-// 1. Bytes that begin like a known binary format are refused, whatever was declared.
+// 1. Bytes that begin like a known binary format are refused, whatever is declared.
 // 2. A declared content type decides: HTML, XHTML and anything XML is markup, other `text/`
 //    types are text, the rest is refused. An absent or meaningless type
 //    (`application/octet-stream`, `unknown/unknown`, `*/*`) decides nothing.
 // 3. More than one control byte in twenty (and at least four) among the first 8 KiB is
 //    binary, unless the bytes are UTF-16.
-// 4. Undeclared bytes are markup when they begin with a tag, a comment or a declaration, or
-//    when a tag that every page has turns up in the first 4 KiB; else text.
+// 4. Undeclared bytes are markup if they begin with a tag, a comment or a declaration, or
+//    if a tag that every page has occurs in the first 4 KiB; otherwise text.
 
 use std::borrow::Cow;
 
 use super::document::{Kind, PageError};
 use super::emitter::Syntax;
 
-/// What the bytes are to be read as.
+/// How to read the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recognised {
     pub(super) kind: Kind,
-    /// The rules for markup; means nothing for text.
+    /// The rules for markup; meaningless for text.
     pub(super) syntax: Syntax,
 }
 
@@ -30,8 +30,8 @@ const XHTML: Recognised = Recognised { kind: Kind::Html, syntax: Syntax::Xhtml }
 const XML: Recognised = Recognised { kind: Kind::Html, syntax: Syntax::Xml };
 const TEXT: Recognised = Recognised { kind: Kind::Text, syntax: Syntax::Html };
 
-/// Decides how `bytes` are read. `utf16` says that they are known to be UTF-16, in which
-/// every other byte may be zero.
+/// Decides how to read `bytes`. `utf16` says that they are known to be UTF-16, in which every other
+/// byte may be zero.
 pub(super) fn recognise(
     bytes: &[u8],
     content_type: Option<&str>,
@@ -78,7 +78,7 @@ fn declared_kind(essence: &str) -> Result<Option<Recognised>, PageError> {
         _ if essence.ends_with("+xml") && !essence.starts_with("image/") => XML,
         _ if essence.starts_with("text/") => TEXT,
         _ => {
-            // A header may be as long as the sender likes; an error message should not be.
+            // The header may be arbitrarily long, the error message should not.
             let shown: String = essence.chars().filter(|c| !c.is_control()).take(80).collect();
             return Err(unsupported(Cow::Owned(format!("content type {shown}"))));
         }
@@ -89,7 +89,7 @@ fn unsupported(found: Cow<'static, str>) -> PageError {
     PageError::Unsupported { found }
 }
 
-/// The name of the binary format that `bytes` begin like.
+/// The name of the binary format that `bytes` begin with; `None` for other bytes.
 fn binary_format(bytes: &[u8]) -> Option<&'static str> {
     const FORMATS: &[(&[u8], &str)] = &[
         (b"%PDF-", "PDF document"),
@@ -142,8 +142,8 @@ fn binary_format(bytes: &[u8]) -> Option<&'static str> {
 
 fn has_many_controls(bytes: &[u8]) -> bool {
     let sample = &bytes[..bytes.len().min(8 << 10)];
-    // Escape introduces ISO-2022-JP characters and terminal colours. Counting in bytes, no more
-    // of them than a byte can count, lets the compiler use vector instructions.
+    // Excludes escape, which is used by ISO-2022-JP and terminal colours. Counts in bytes, so that
+    // the compiler can vectorize.
     let is_control =
         |byte: u8| (byte < 0x20) & (byte.wrapping_sub(b'\t') > 4) & (byte != 0x1b) | (byte == 0x7f);
     let controls: usize = sample
@@ -170,7 +170,7 @@ fn sniff(bytes: &[u8]) -> Recognised {
     {
         return HTML;
     }
-    const TELLING: &[&[u8]] = &[
+    const HTML_TAGS: &[&[u8]] = &[
         b"<!doctype html",
         b"<html",
         b"<head",
@@ -203,7 +203,7 @@ fn sniff(bytes: &[u8]) -> Recognised {
         b"</body",
         b"</html",
     ];
-    let html = memchr::memchr_iter(b'<', sample).any(|at| names_tag(&sample[at..], TELLING));
+    let html = memchr::memchr_iter(b'<', sample).any(|at| names_tag(&sample[at..], HTML_TAGS));
     if html { HTML } else { TEXT }
 }
 

@@ -1,4 +1,4 @@
-//! The tag that the emitter is reading, as far as the tokenizer has come.
+//! The tag being read by the emitter.
 
 use super::element::Element;
 use super::hidden::name_of;
@@ -6,11 +6,11 @@ use super::hidden::name_of;
 #[derive(Debug)]
 pub(super) struct Tag {
     pub(super) name: [u8; Element::MAX_NAME],
-    /// More than `Element::MAX_NAME` means a name too long to be known.
+    /// More than `Element::MAX_NAME` if the name is too long to be known.
     pub(super) name_length: usize,
     pub(super) is_end: bool,
     pub(super) self_closing: bool,
-    /// Known already, with its number, because the tag was regular.
+    /// The element and its number, if the tag was regular.
     pub(super) element: Option<(Element, u64)>,
 }
 

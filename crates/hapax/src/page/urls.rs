@@ -1,23 +1,24 @@
 //! Removes addresses from running text, in linear time.
 //!
-//! One space replaces an address, folded with its neighbours. E-mail addresses and bare host names stay. An address
-//! is found by:
+//! Replaces each address by one space, merged with its neighbours. Keeps e-mail addresses and bare host names.
+//! An address is delimited by:
 //
 // * **Start.** `http://`, `https://` or `ftp://` in any case, not directly after an ASCII letter
 //   or digit; or `www.` (also `WWW.` and `Www.`), not directly after an ASCII letter, digit or
 //   one of `.-_@/`. A letter or digit must follow (or `[` after `//`).
-// * **Extent.** As far as ASCII letters and digits, the characters `-._~:/?#[]@!$&'()*+,;=%` and
-//   letters and digits of alphabets below U+0E00 reach. Chinese, Japanese or Thai words that
-//   follow without a space therefore stay.
-// * **End.** Trailing `.,;:!?'*_~()[]` belong to the sentence and stay.
+// * **Extent.** A run of ASCII letters and digits, the characters `-._~:/?#[]@!$&'()*+,;=%` and
+//   letters and digits of alphabets below U+0E00. Chinese, Japanese or Thai words that
+//   follow without a space are therefore kept.
+// * **End.** Trailing `.,;:!?'*_~()[]` belong to the sentence and are kept.
 
 use memchr::memmem;
 
-/// Removes every address from folded `text` and hands it to `take`; the result is folded and may end with a space.
+/// Removes every address from folded `text` and passes it to `take`; the result is folded and may
+/// end with a space.
 pub(super) fn remove_urls(text: &mut Vec<u8>, mut take: impl FnMut(&[u8])) {
     let mut starts = Starts::new(text);
     let Some(mut start) = starts.next_from(text, 0) else { return };
-    // text[..kept] is the result so far, text[read..] has not been looked at.
+    // text[..kept] is the result so far, text[read..] has not been examined.
     let mut kept = 0;
     let mut read = 0;
     loop {
@@ -41,23 +42,23 @@ pub(super) fn remove_urls(text: &mut Vec<u8>, mut take: impl FnMut(&[u8])) {
     text.truncate(kept + text.len() - read);
 }
 
-/// Where an address begins, and where what follows its scheme or `www.` does.
+/// Start of an address, and of the part after its scheme or `www.`.
 struct Start {
     begin: usize,
     body: usize,
 }
 
-/// The next place of each tell-tale, found again only once it has been passed, so that all
-/// searches together read the text once per tell-tale.
+/// The next occurrence of each marker, searched again only after it was passed, so that each search
+/// reads the text once.
 struct Starts {
     next: [Option<usize>; 3],
 }
 
-const TELL_TALES: [&[u8]; 3] = [b"://", b"ww.", b"WW."];
+const MARKERS: [&[u8]; 3] = [b"://", b"ww.", b"WW."];
 
 impl Starts {
     fn new(text: &[u8]) -> Self {
-        Self { next: TELL_TALES.map(|needle| memmem::find(text, needle)) }
+        Self { next: MARKERS.map(|needle| memmem::find(text, needle)) }
     }
 
     fn next_from(&mut self, text: &[u8], from: usize) -> Option<Start> {
@@ -68,14 +69,14 @@ impl Starts {
                 .enumerate()
                 .filter_map(|(which, at)| at.map(|at| (which, at)))
                 .min_by_key(|&(_, at)| at)?;
-            let needle = TELL_TALES[which];
+            let needle = MARKERS[which];
             let later = from.max(at + 1);
             self.next[which] = memmem::find(&text[later..], needle).map(|found| later + found);
             if at < from {
                 continue;
             }
             let start = if which == 0 { scheme_start(text, at) } else { www_start(text, at) };
-            // A tell-tale at `from` may belong to a word that began in what was removed.
+            // A marker at `from` may belong to a word that began in a removed address.
             if let Some(start) = start
                 && start.begin >= from
             {
@@ -106,7 +107,7 @@ fn www_start(text: &[u8], second_w: usize) -> Option<Start> {
         .then_some(Start { begin, body })
 }
 
-/// Where the address whose host begins at `body` ends.
+/// The end of the address whose host begins at `body`.
 fn url_end(text: &[u8], body: usize) -> usize {
     let mut end = body;
     loop {
@@ -143,8 +144,8 @@ const URL_BYTES: [bool; 256] = {
     table
 };
 
-/// Length of the letter or digit that `text` starts with, if it can be part of an address:
-/// ASCII, or of a script below U+0E00 (two bytes, or three beginning with 0xE0).
+/// Length of the letter or digit at the start of `text`, if it can be part of an address: ASCII, or
+/// a script below U+0E00 (two bytes, or three beginning with 0xE0).
 fn letter_length(text: &[u8]) -> Option<usize> {
     let length = match text.first()? {
         0..0x80 => 1,
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_go_and_the_words_around_them_stay() {
+    fn addresses_are_removed_and_the_words_around_them_are_kept() {
         for (text, expected) in [
             ("see http://example.org/a?b=c#d now", "see now"),
             ("HTTPS://EXAMPLE.ORG first", "first"),
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_address_stays() {
+    fn text_that_resembles_an_address_is_kept() {
         for text in [
             "me@www.example.com and you@example.org",
             "example.com is bare",

@@ -1,20 +1,20 @@
-//! What 64 bytes of text are, a bit for each.
+//! Classifies 64 bytes of text, a bit each.
 //!
-//! Words end at unpredictable places, so a loop that looks at one byte, or one word, after the other is mostly
-//! waiting for branches that were guessed wrong. Here all bytes of a block are tested at once, and the words of it are
-//! runs of ones.
+//! Words end at unpredictable positions, so a loop over single bytes or words mostly waits for mispredicted
+//! branches. Here all bytes of a block are tested at once, and its words are runs of ones.
 
 use crate::hamming::leading::first_bits;
 
-/// Bytes in a block.
+/// Bytes per block.
 pub(super) const BLOCK: usize = 64;
 
-/// Bit `i` says what byte `i` is. A byte beyond ASCII is in `wide` only, any other sign in none.
+/// Bit `i` of each mask classifies byte `i`. A byte beyond ASCII is in `wide` only, other signs are
+/// in none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     /// Lower-case ASCII letters and digits.
     pub(super) plain: u64,
-    /// ASCII white space, U+000B included.
+    /// ASCII white space, including U+000B.
     pub(super) space: u64,
     pub(super) wide: u64,
     pub(super) underscore: u64,
@@ -32,7 +32,8 @@ impl Block {
     }
 }
 
-/// Which bytes pass a test. Written so that the compiler can use vector instructions: a plain loop without early exit.
+/// The bytes that pass a test. A plain loop without early exit, so that the compiler can vectorize
+/// it.
 #[inline(always)]
 fn bits(bytes: &[u8; BLOCK], test: impl Fn(u8) -> bool) -> u64 {
     let mut passed = [0; BLOCK];

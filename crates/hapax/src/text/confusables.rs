@@ -1,13 +1,14 @@
-//! Brings words whose letters look like those of another script to one spelling.
+//! Normalizes words with look-alike letters of another script to one spelling.
 //!
-//! A word of Latin, Cyrillic or Greek letters is written in the one script of which it has a letter that looks like
-//! no other script's, or in Latin if it has none; a word with such letters of two scripts is left alone. So `p` for
-//! `р` and `р` for `p` give one word, and nothing but the word decides. Letters are compared in lower case.
+//! A word of Latin, Cyrillic or Greek letters is spelt in the one script that has a letter in it without
+//! look-alikes, or in Latin if there is no such letter; a word with such letters of two scripts is left
+//! unchanged. So `p` for `р` and `р` for `p` give one word, and only the word itself decides. Letters are
+//! compared in lower case.
 //!
-//! Source: pairs of Unicode Technical Standard 39 ("confusables.txt") in these scripts, small letters and small
-//! forms of capitals that look alike.
+//! Source: pairs of Unicode Technical Standard 39 ("confusables.txt") in these scripts, for small letters and
+//! for small forms of similar capitals.
 
-/// Latin, Cyrillic, Greek. A letter stands in its first row only; `\0` where a script has none.
+/// Latin, Cyrillic, Greek. A letter is in its first row only; `\0` if a script has none.
 const ROWS: [[char; 3]; 34] = [
     ['a', 'а', 'α'],
     ['b', 'в', 'β'],
@@ -49,7 +50,7 @@ const LATIN: usize = 0;
 const CYRILLIC: usize = 1;
 const GREEK: usize = 2;
 
-/// The script of a letter, of the three.
+/// The script of a letter; `None` for others.
 fn script(c: char) -> Option<usize> {
     match c {
         'a'..='z' | '\u{df}'..='\u{24f}' | '\u{250}'..='\u{2af}' | '\u{1e00}'..='\u{1eff}'
@@ -74,7 +75,7 @@ fn may_change(word: &str) -> bool {
     word.bytes().any(|byte| matches!(byte, 0xcd..=0xd4))
 }
 
-/// The word as it is compared: `word` itself, or another spelling in `buffer`.
+/// The normalized word: `word` itself, or another spelling in `buffer`.
 #[inline]
 pub(super) fn fold<'w>(word: &'w str, buffer: &'w mut String) -> &'w str {
     if may_change(word) && respell(word, buffer) { buffer } else { word }
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_one_script_and_truly_mixed_ones_stay() {
+    fn words_of_one_script_and_truly_mixed_words_do_not_change() {
         for word in ["plain", "été", "größe", "молоко", "άνθρωπος", "fя", "fλ", "中文", "x2", "яλ"]
         {
             assert_eq!(folded(word), word);

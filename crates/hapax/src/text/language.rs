@@ -1,26 +1,26 @@
-//! Words that carry no meaning, and words reduced to their stems.
+//! Stop words and stemming.
 //!
-//! Both are options of a recipe and off by default: they slow the way to a fingerprint down
-//! and tie it to a language. The lists (`stop-words`) and the algorithms (Snowball, through
-//! `frostem`) are pinned to one release, because a changed list is a changed fingerprint.
+//! Both are options of a recipe and off by default: they cost time and tie fingerprints to a language. The
+//! lists (`stop-words`) and the algorithms (Snowball, through `frostem`) are pinned to one release, because a
+//! changed list changes fingerprints.
 
 use super::normalize::Normalizer;
 use frostem::{Algorithm, Stemmer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A language name or code that nothing is known for.
+/// A language name or code without a list or algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {what} for `{given}`; known are: {}", .known.join(", "))]
 pub struct UnknownLanguage {
     /// `stop words` or `stemming`.
     pub what: &'static str,
     pub given: String,
-    /// What could have been asked for.
+    /// The supported values.
     pub known: Vec<&'static str>,
 }
 
-/// The stop words of one language, folded as all words are.
+/// The stop words of one language, folded like all words.
 #[derive(Clone)]
 pub struct StopWords {
     language: Language,
@@ -57,17 +57,17 @@ impl StopWords {
         Ok(Self { language, sorted })
     }
 
-    /// The ISO 639-1 code the list was asked for with.
+    /// The ISO 639-1 code of the list.
     pub fn code(&self) -> &'static str {
         self.language.code
     }
 
-    /// All of the list, folded, in order.
+    /// All words of the list, folded, in order.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.sorted.iter().map(String::as_str)
     }
 
-    /// Is this folded word on the list?
+    /// Whether this folded word is on the list.
     pub fn contains(&self, word: &str) -> bool {
         self.sorted.binary_search_by(|entry| entry.as_str().cmp(word)).is_ok()
     }
@@ -83,7 +83,7 @@ impl fmt::Debug for StopWords {
 pub struct Stemming(Stemmer);
 
 impl Stemming {
-    /// A Snowball algorithm by its name, such as `english` or `porter`.
+    /// The Snowball algorithm with this name, such as `english` or `porter`.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ pub struct Language {
 }
 
 impl Language {
-    /// The language with this code, if there is a list for it.
+    /// The language with this code; `None` without a list.
     pub fn with_code(code: &str) -> Option<Self> {
         LANGUAGES.iter().copied().find(|l| l.code == code)
     }

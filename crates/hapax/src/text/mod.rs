@@ -1,10 +1,11 @@
-//! Cuts text into words.
+//! Splits text into words.
 //!
-//! A text is cut at ASCII white space into *chunks*; each is normalised (NFKC, then full case folding) and cut by
-//! the rules of UAX 29. Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping
-//! pairs of characters, which need no dictionary and never change, or words from a dictionary. Guarantees the same
-//! words whether the text comes whole or in pieces, and with or without their places. Start at [`segment`];
-//! [`places`] is the slow version that says where each word stood. Does not handle HTML or hashes.
+//! A text is split at ASCII white space into *chunks*; each is normalised (NFKC, then full case folding) and
+//! split by the rules of UAX
+//! 29. Scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) become overlapping pairs of
+//!     characters, which need no dictionary and never change, or words from a dictionary. Guarantees the same
+//!     words whether the text comes whole or in pieces, and with or without their places. Start at [`segment`];
+//!     [`places`] is the slow version that also returns the place of each word. Does not handle HTML or hashes.
 
 mod block;
 mod confusables;

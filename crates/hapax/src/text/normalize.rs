@@ -1,8 +1,8 @@
-//! One chunk of text in the form in which it is compared: NFKC, then full case folding.
+//! Normalizes one chunk of text for comparison: NFKC, then full case folding.
 //!
-//! A chunk contains no ASCII white space. No composition crosses ASCII white space, so
-//! normalising chunk by chunk equals normalising the whole text; a property test says so.
-//! Full-width letters become ordinary ones, ligatures fall apart, `ß` becomes `ss`.
+//! A chunk contains no ASCII white space. No composition crosses ASCII white space, so normalising chunk by
+//! chunk equals normalising the whole text; a property test checks this. Full-width letters become ordinary
+//! ones, ligatures are split, `ß` becomes `ss`.
 //!
 //! Source: Unicode Standard Annex 15 (NFKC) and the Unicode Standard, section 3.13 (folding).
 
@@ -10,7 +10,7 @@ use icu_casemap::{CaseMapper, CaseMapperBorrowed};
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 use writeable::Writeable;
 
-/// Folds chunks; owns the buffer it folds into.
+/// Folds chunks; owns its buffer.
 #[derive(Debug)]
 pub struct Normalizer {
     compose: ComposingNormalizerBorrowed<'static>,
@@ -41,10 +41,10 @@ impl Normalizer {
         debug_assert!(written.is_ok(), "writing to a String does not fail");
     }
 
-    /// Does nothing that stands before `c` change it or join with it under NFKC?
+    /// Whether nothing before `c` can change it or join with it under NFKC.
     ///
-    /// True means that a text may be cut before `c` and both parts folded on their own. It
-    /// may be false for a character that would in fact be safe.
+    /// If `true`, a text may be split before `c` and both parts folded independently. May be
+    /// `false` for a character that would be safe.
     pub fn starts_afresh(&self, c: char) -> bool {
         if c.is_ascii() {
             return true;
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(folded("e\u{301}"), "é");
     }
 
-    /// Letters, marks, jamo, compatibility forms and white space: where joining can happen.
+    /// Letters, marks, jamo, compatibility forms and white space, where joining can happen.
     fn joinable() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             "[a-zA-Z]",

@@ -1,22 +1,21 @@
-//! The words of a text with the place of each in the original.
+//! Finds the words of a text with the place of each in the original.
 //!
-//! The same words as [`Segmenter::words`] gives, found slowly: a chunk beyond ASCII is
-//! folded in the smallest pieces that fold independently, so that every folded byte is
-//! known to come from a short stretch of the original. Used to show results, never to make
-//! fingerprints.
+//! Gives the same words as [`Segmenter::words`], but slowly: a chunk beyond ASCII is folded in the smallest
+//! independent pieces, so that every folded byte is known to come from a short range of the original. Used to
+//! display results, never to make fingerprints.
 
 use super::segment::{Segmenter, is_chunk_end, most_folded};
 use std::ops::Range;
 
-/// Bytes of the original text.
+/// A byte range of the original text.
 pub type Place = Range<usize>;
 
-/// A folded word and where it stood.
+/// A folded word and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedWord {
-    /// As [`Segmenter::words`] gives it.
+    /// As [`Segmenter::words`] returns it.
     pub word: String,
-    /// Where it stood: at character boundaries, never empty.
+    /// Its place: at character boundaries, never empty.
     pub place: Place,
 }
 
@@ -40,7 +39,7 @@ impl Segmenter {
         found
     }
 
-    /// Says whether all of it was read.
+    /// Returns whether all of it was read.
     fn place_chunk(
         &mut self,
         text: &str,
@@ -49,10 +48,10 @@ impl Segmenter {
         found: &mut Vec<PlacedWord>,
     ) -> bool {
         let mut folded = String::new();
-        // For each byte of `folded`, the stretch of the original it came from.
+        // For each byte of `folded`, the range of the original it came from.
         let mut sources: Vec<Place> = Vec::new();
         let original = &text[chunk.clone()];
-        // Only what is beyond ASCII can grow.
+        // Only text beyond ASCII can grow.
         let most = if original.is_ascii() { usize::MAX } else { *room };
         let mut from = 0;
         let mut whole = true;

@@ -1,8 +1,8 @@
-//! A text cut into folded words, fast.
+//! Splits a text into folded words, fast.
 //!
-//! Most chunks of most texts are a plain ASCII word. Those are lowered in bulk, found a block of 64 bytes at a time and handed
-//! out without a look at any table of Unicode; everything else goes through [`normalize`]
-//! and [`wordbreak`]. Nothing is allocated per word.
+//! Most chunks of most texts are a plain ASCII word. These are lowered in bulk, found a block of 64 bytes at a
+//! time and handed out without consulting Unicode tables; everything else goes through [`normalize`] and
+//! [`wordbreak`]. Allocates nothing per word.
 //!
 //! [`normalize`]: super::normalize
 //! [`wordbreak`]: super::wordbreak
@@ -15,33 +15,33 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How letters that are written without spaces become words.
+/// How text without spaces is split into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unspaced {
-    /// Every character with its marks; Katakana words are cut likewise. A run of five words is then
-    /// five characters, whatever they are.
+    /// Single characters with their marks; Katakana words are split likewise. A shingle of five
+    /// words is then five characters.
     Characters,
-    /// Every two neighbouring characters, overlapping; a run of one is itself. Needs no
-    /// dictionary, so nothing changes when a dictionary does.
+    /// Overlapping pairs of neighbouring characters; a run of one is a word by itself. Needs no
+    /// dictionary, so results never change with one.
     #[default]
     Bigrams,
     /// Words from the dictionaries of `icu_segmenter`.
     Dictionary,
 }
 
-/// What becomes of a word with a sign inside, such as `snake_case`, `can't`, `3.14` or `a.b.c`.
+/// How words with a sign inside, such as `snake_case`, `can't`, `3.14` or `a.b.c`, are split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Joined {
-    /// It is one word, as UAX 29 has it.
+    /// One word, as in UAX 29.
     #[default]
     Whole,
-    /// Its parts are words: letters and digits alone make a word.
+    /// Each part is a word: only letters and digits make a word.
     Parts,
 }
 
-/// What becomes of letters that look like those of another script.
+/// How look-alike letters of other scripts are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confusables {
@@ -51,9 +51,9 @@ pub enum Confusables {
     Fold,
 }
 
-/// Takes the words of a text.
+/// Receives the words of a text.
 pub(crate) trait WordSink {
-    /// A word of ASCII letters and digits; it stands in `text`, and other bytes may follow.
+    /// A word of ASCII letters and digits inside `text`, where other bytes may follow.
     fn plain(&mut self, text: &str, start: usize, length: usize);
 
     fn word(&mut self, word: &str);
@@ -73,7 +73,7 @@ impl<F: FnMut(&str)> WordSink for Visit<F> {
     }
 }
 
-/// Cuts texts into folded words. Reuse it: it keeps its buffers.
+/// Splits texts into folded words. Reuse it to keep its buffers.
 #[derive(Debug)]
 pub struct Segmenter {
     unspaced: RunCutter,
@@ -86,7 +86,7 @@ pub struct Segmenter {
 }
 
 impl Segmenter {
-    /// A segmenter that cuts unspaced runs in this way and leaves joined words whole.
+    /// A segmenter with this rule for unspaced text, which leaves joined words whole.
     pub fn new(unspaced: Unspaced) -> Self {
         Self {
             unspaced: RunCutter::new(unspaced),
@@ -99,38 +99,38 @@ impl Segmenter {
         }
     }
 
-    /// The same, with joined words taken in this way.
+    /// The same segmenter with another rule for joined words.
     #[must_use]
     pub fn taking_joined(mut self, joined: Joined) -> Self {
         self.joined = joined;
         self
     }
 
-    /// The same, with look-alike letters taken in this way.
+    /// The same segmenter with another rule for look-alike letters.
     #[must_use]
     pub fn taking_confusables(mut self, confusables: Confusables) -> Self {
         self.confusables = confusables;
         self
     }
 
-    /// Calls `visit` with every folded word of `text`, in order, up to twice the bytes of `text`.
+    /// Calls `visit` for every folded word of `text`, in order, up to twice the bytes of `text`.
     pub fn words(&mut self, text: &str, visit: impl FnMut(&str)) {
         self.words_to(text, &mut Visit(visit));
     }
 
-    /// The same, for who treats plain words in another way.
+    /// As [`words`](Self::words), for a sink that treats plain words specially.
     pub(crate) fn words_to(&mut self, text: &str, sink: &mut impl WordSink) {
         let mut lowered = std::mem::take(&mut self.lowered);
         lowered.clear();
         lowered.push_str(text);
         lowered.make_ascii_lowercase();
-        // So that every byte of the text begins a whole block.
+        // So that a whole block begins at every byte of the text.
         lowered.push_str(SPACES);
         self.cut(text, &lowered, sink);
         self.lowered = lowered;
     }
 
-    /// Words of a text that is there in lower case, too, with a block of spaces behind it.
+    /// Splits a text given also in lower case, followed by a block of spaces.
     fn cut(&mut self, text: &str, lowered: &str, sink: &mut impl WordSink) {
         let mut room = most_folded(text);
         let mut at = 0;
@@ -147,12 +147,12 @@ impl Segmenter {
                 at = end + 1;
                 continue;
             };
-            // Chunks that end in this block.
+            // The chunks that end in this block.
             let whole = u64::MAX >> (BLOCK as u32 - 1 - last_space);
             let mut words = plain & whole;
             let odd = match self.joined {
                 Joined::Parts => wide,
-                // One sign after a word, such as a full stop, is no part of it.
+                // A single sign after a word, such as a full stop, is not part of it.
                 Joined::Whole => {
                     !(plain | space) & (wide | underscore | !(plain << 1 & space >> 1))
                 }
@@ -176,7 +176,7 @@ impl Segmenter {
         }
     }
 
-    /// The words of a chunk that is not plain. False if there was not enough room to fold all of it.
+    /// Splits a chunk that is not plain. `false` if there was not enough space to fold all of it.
     #[inline(never)]
     fn cut_chunk(
         &mut self,
@@ -188,7 +188,7 @@ impl Segmenter {
         let Self { unspaced, joined, confusables, normalizer, folded, respelt, .. } = self;
         if !chunk.is_ascii() {
             folded.clear();
-            // Folding starts from the original: lowering first could hide a composition.
+            // Folds the original, because lowering first could prevent a composition.
             let whole = fold_within(normalizer, chunk, *room, folded);
             *room -= folded.len();
             unspaced.cut(folded, *joined, |range| match confusables {
@@ -207,12 +207,12 @@ impl Segmenter {
         true
     }
 
-    /// The ranges of the words of an already folded chunk.
+    /// The ranges of the words of a folded chunk.
     pub(super) fn cut_folded(&self, folded: &str, visit: impl FnMut(Range<usize>)) {
         self.unspaced.cut(folded, self.joined, visit);
     }
 
-    /// A word of a folded chunk as it is compared.
+    /// A word of a folded chunk in normalized spelling.
     pub(super) fn spelt(&self, word: &str) -> String {
         match self.confusables {
             Confusables::Keep => word.to_owned(),
@@ -225,17 +225,18 @@ impl Segmenter {
     }
 }
 
-/// Bytes that the chunks of a text beyond ASCII may have when they are folded; the rest is not read. A letter may
-/// become eighteen, so a text made of them would take many times its memory; what people write does not double.
+/// Maximum size of the folded text beyond ASCII; the rest is not read. A letter may become
+/// eighteen, so a text made of such letters would take many times its memory; ordinary text does
+/// not double.
 pub(super) const fn most_folded(text: &str) -> usize {
     2 * text.len() + 4096
 }
 
-/// No text has more than so many times its bytes when it is folded: U+FDFA has 3 and becomes 33.
+/// Upper bound of the growth by folding: U+FDFA has 3 bytes and becomes 33.
 const MOST_GROWTH: usize = 11;
 
-/// Folds a chunk as far as there is room, in pieces that fold independently where it may be short. Says
-/// whether that was all.
+/// Folds a chunk as far as there is space; in independently folding pieces if space may be short.
+/// Returns whether all of it was folded.
 fn fold_within(normalizer: &mut Normalizer, chunk: &str, room: usize, out: &mut String) -> bool {
     if chunk.len().saturating_mul(MOST_GROWTH) <= room {
         normalizer.fold_into(chunk, out);
@@ -256,22 +257,22 @@ fn fold_within(normalizer: &mut Normalizer, chunk: &str, room: usize, out: &mut 
     true
 }
 
-/// The runs of ones of a block.
+/// Passes the runs of ones of a block to the sink.
 #[inline(always)]
 fn plain_words(mut words: u64, lowered: &str, block: usize, sink: &mut impl WordSink) {
     while words != 0 {
         let start = words.trailing_zeros();
         let length = (words >> start).trailing_ones();
         sink.plain(lowered, block + start as usize, length as usize);
-        // The carry takes the run away, and what it leaves behind is no word.
+        // The carry clears the run; what it leaves behind is not a word.
         words &= words.wrapping_add(1 << start);
     }
 }
 
-/// The words of a lowered ASCII chunk that holds signs.
+/// Splits a lowered ASCII chunk that contains signs.
 #[inline]
 fn cut_ascii(chunk: &str, visit: &mut impl FnMut(&str)) {
-    // Most signs stand around a word, where all but the joiner are no part of it.
+    // Most signs are around a word, where only the joiner can be part of it.
     let matters = |b: u8| ASCII[usize::from(b)] == PLAIN || b == b'_';
     let bytes = chunk.as_bytes();
     let Some(first) = bytes.iter().position(|&b| matters(b)) else { return };
@@ -291,7 +292,7 @@ fn cut_ascii(chunk: &str, visit: &mut impl FnMut(&str)) {
     scan.finish(&mut report);
 }
 
-/// Cuts a folded chunk, unspaced runs included.
+/// Splits a folded chunk, including unspaced runs.
 #[derive(Debug)]
 enum RunCutter {
     Characters,
@@ -304,7 +305,7 @@ impl RunCutter {
         match unspaced {
             Unspaced::Characters => Self::Characters,
             Unspaced::Bigrams => Self::Bigrams,
-            // `new_auto` would run a neural model on Thai, a hundred times slower.
+            // `new_auto` would run a neural model on Thai, which is a hundred times slower.
             Unspaced::Dictionary => {
                 Self::Dictionary(WordSegmenter::new_dictionary(Default::default()))
             }
@@ -334,7 +335,7 @@ impl RunCutter {
     }
 }
 
-/// Is a word written in Katakana alone?
+/// Whether a word is entirely in Katakana.
 fn is_katakana(word: &str) -> bool {
     word.chars().all(|c| matches!(Class::of(c), Class::Katakana | Class::Extend))
 }
@@ -373,11 +374,11 @@ const SPACES: &str = match str::from_utf8(&[b' '; BLOCK]) {
     Err(_) => unreachable!(),
 };
 
-/// White space: ends a chunk. The other kinds are flags of a chunk.
+/// White space, which ends a chunk. The other values are flags of a chunk.
 const SPACE: u8 = 0x80;
-/// Lower-case letters and digits, which always are part of a word.
+/// Lower-case letters and digits, which are always part of a word.
 const PLAIN: u8 = 1;
-/// Any other ASCII character, which may end, join or not touch a word.
+/// Any other ASCII character; it may end, join or be outside of a word.
 const SIGN: u8 = 2;
 /// Part of a character beyond ASCII.
 const WIDE: u8 = 4;
@@ -399,7 +400,7 @@ static ASCII: [u8; 256] = {
     table
 };
 
-/// [`Class::of`] for ASCII, checked against it by a test.
+/// [`Class::of`] for ASCII; a test compares both.
 static ASCII_CLASS: [Class; 128] = {
     let mut table = [Class::Other; 128];
     let mut b = 0;
@@ -420,7 +421,7 @@ static ASCII_CLASS: [Class; 128] = {
     table
 };
 
-/// Is this the white space at which a text is cut into chunks?
+/// Whether this is white space that ends a chunk.
 pub(super) fn is_chunk_end(byte: u8) -> bool {
     ASCII[usize::from(byte)] == SPACE
 }
@@ -441,7 +442,7 @@ mod tests {
         found
     }
 
-    /// The obvious version: fold everything, cut at white space, use the general path.
+    /// Reference implementation: folds everything, splits at white space, uses the general path.
     fn slow_words(unspaced: Unspaced, joined: Joined, text: &str) -> Vec<String> {
         let mut found = Vec::new();
         let cutter = RunCutter::new(unspaced);
@@ -486,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_words_come_whole_or_in_parts() {
+    fn joined_words_are_kept_whole_or_split() {
         let text = "can't x_y  __ 3.14 a.b/c d\u{2019}e 版7.4 l\u{e9}on_1";
         assert_eq!(
             joined_words(Unspaced::Bigrams, Joined::Parts, text),
@@ -564,7 +565,7 @@ mod tests {
         }
 
         #[test]
-        fn a_used_segmenter_answers_like_a_fresh_one(a in mixed(), b in mixed()) {
+        fn a_used_segmenter_behaves_like_a_new_one(a in mixed(), b in mixed()) {
             let mut used = Segmenter::new(Unspaced::Bigrams);
             used.words(&a, |_| {});
             let mut again = Vec::new();

@@ -1,9 +1,9 @@
 //! Finds the words of one folded chunk by the default word boundaries of UAX 29.
 //!
-//! A *word* is a segment with at least one letter or digit: `can't`, `3.14`, `snake_case` and `example.org` are one
-//! each. Letters that UAX 29 leaves to dictionaries (category L or Nl with word-break value Other: Han, Hiragana,
-//! Thai, ...) form *unspaced runs*, which the caller cuts. One pass without look-back: a mid-word sign is held
-//! until the next character decides. Tests compare with the `unicode-segmentation` crate.
+//! A *word* is a segment with at least one letter or digit: `can't`, `3.14`, `snake_case` and `example.org` are
+//! one each. Letters that UAX 29 leaves to dictionaries (category L or Nl with word-break value Other: Han,
+//! Hiragana, Thai, ...) form *unspaced runs*, which the caller splits. Works in one pass without look-back: a
+//! mid-word sign is held until the next character decides. Tests compare with the `unicode-segmentation` crate.
 //!
 //! Source: Unicode Standard Annex 29, rules WB4 to WB999, without WB3c: a picture is never part of a word.
 
@@ -11,16 +11,16 @@ use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, WordBreak};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
 use std::ops::Range;
 
-/// What was found in a chunk; ranges are bytes of the folded chunk.
+/// A piece of a folded chunk; ranges are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     Word(Range<usize>),
-    /// Letters written without spaces, to be cut further.
+    /// Letters of a script without spaces, to be split further.
     Unspaced(Range<usize>),
 }
 
-/// Calls `visit` for every piece of `chunk`, in order. With `parts`, no sign joins: `can't` is two
-/// words.
+/// Calls `visit` for every piece of `chunk`, in order. With `parts`, signs do not join: `can't` is
+/// two words.
 pub fn pieces(chunk: &str, parts: bool, mut visit: impl FnMut(Piece)) {
     let mut scan = Scan::default();
     for (at, c) in chunk.char_indices() {
@@ -33,7 +33,7 @@ pub fn pieces(chunk: &str, parts: bool, mut visit: impl FnMut(Piece)) {
     scan.finish(&mut visit);
 }
 
-/// What a character does to a word.
+/// The role of a character in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Other,
@@ -41,7 +41,7 @@ pub(super) enum Class {
     Hebrew,
     Digit,
     Katakana,
-    /// `_` and its like: joins letters, digits and Katakana.
+    /// `_` and similar: joins letters, digits and Katakana.
     Joiner,
     /// Between letters only, such as `:`.
     MidLetter,
@@ -88,7 +88,7 @@ impl Class {
         }
     }
 
-    /// Is it a sign that can stand inside a word?
+    /// Whether it is a sign that can be inside a word.
     fn joins(self) -> bool {
         matches!(
             self,
@@ -105,7 +105,8 @@ impl Class {
         matches!(self, Self::Letter | Self::Hebrew)
     }
 
-    /// Can a word that ends in `self` go on past `sign` if the right thing follows?
+    /// Whether a word that ends in `self` can continue past `sign`, depending on the next
+    /// character.
     fn may_hold(self, sign: Self) -> bool {
         match sign {
             Self::MidLetter => self.is_letter(),
@@ -116,7 +117,7 @@ impl Class {
         }
     }
 
-    /// Does `next` right after `self` belong to the same word? (WB5, WB8 to WB10, WB13.)
+    /// Whether `next` directly after `self` belongs to the same word (WB5, WB8 to WB10, WB13).
     fn goes_on_with(self, next: Self) -> bool {
         match next {
             Self::Letter | Self::Hebrew | Self::Digit => {
@@ -130,8 +131,8 @@ impl Class {
         }
     }
 
-    /// Does `next` after `self` and a held `sign` belong to the same word? (WB6, WB7, WB7b,
-    /// WB7c, WB11, WB12.)
+    /// Whether `next` after `self` and a held `sign` belongs to the same word (WB6, WB7, WB7b,
+    /// WB7c, WB11, WB12).
     fn goes_on_past(self, sign: Self, next: Self) -> bool {
         match sign {
             Self::MidLetter => self.is_letter() && next.is_letter(),
@@ -146,11 +147,11 @@ impl Class {
     }
 }
 
-/// A mid-word sign that waits for what follows.
+/// A mid-word sign that waits for the next character.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     sign: Class,
-    /// Where the word ends if it does not go on.
+    /// The end of the word if it does not continue.
     end: usize,
 }
 
@@ -160,7 +161,7 @@ pub(super) struct Scan {
     last: Class,
     start: usize,
     end: usize,
-    /// A word needs one letter or digit: a lone `_` is none.
+    /// Whether the word has a letter or digit: a single `_` is not a word.
     has_substance: bool,
     held: Option<Held>,
 }
@@ -182,7 +183,7 @@ impl Scan {
     ) {
         match class {
             Class::Extend => {
-                // WB4: it belongs to what it follows, be that a word or nothing of ours.
+                // WB4: it belongs to what it follows, whether that is a word or not.
                 if self.last != Class::Other {
                     if let Some(held) = &mut self.held
                         && held.end == self.end
@@ -223,7 +224,7 @@ impl Scan {
                 if self.held.is_some() || !self.last.may_hold(class) {
                     self.close(visit);
                 } else {
-                    // WB7a: a Hebrew word keeps its closing apostrophe in any case.
+                    // WB7a: a Hebrew word always keeps its closing apostrophe.
                     let keeps = self.last == Class::Hebrew && class == Class::Apostrophe;
                     let end = if keeps { at + len } else { self.end };
                     self.held = Some(Held { sign: class, end });
@@ -270,8 +271,8 @@ mod tests {
         found
     }
 
-    /// Reference implementation: all segments of the general algorithm that hold a letter or digit, with
-    /// neighbouring unspaced ones joined to a run as ours are.
+    /// Reference implementation: all segments of the general algorithm with a letter or digit, with
+    /// neighbouring unspaced ones joined to runs.
     fn reference_words(chunk: &str) -> Vec<&str> {
         let mut found: Vec<(Range<usize>, bool)> = Vec::new();
         for (at, segment) in chunk.split_word_bound_indices() {
@@ -320,7 +321,8 @@ mod tests {
             "[漢字かなกขา]",
             "[\u{300}\u{200C}\u{AD}]",
             "[ \u{1F600}\u{1F1E6}]",
-            // Blocks that are stable: the reference implementation's tables may be of another Unicode version.
+            // Blocks that are stable across Unicode versions, which may differ in the reference
+            // implementation.
             "[\u{20}-\u{24F}\u{390}-\u{52F}\u{5D0}-\u{64F}\u{905}-\u{939}\u{E01}-\u{E3A}\u{1100}-\u{11FF}\u{3041}-\u{30FF}\u{4E00}-\u{4E20}\u{AC00}-\u{AC20}]",
         ];
         proptest::collection::vec(piece, 0..14).prop_map(|v| v.concat())
@@ -330,7 +332,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
         fn words_are_those_of_the_general_algorithm(chunk in tricky()) {
-            // WB3c is the one rule left out.
+            // WB3c is the only rule left out.
             prop_assume!(!chunk.contains('\u{200D}'));
             prop_assert_eq!(words(&chunk), reference_words(&chunk));
         }

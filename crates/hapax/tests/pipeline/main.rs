@@ -1,4 +1,4 @@
-//! The way from bytes to bits, seen from outside.
+//! From bytes to bits, tested through the public interface.
 //!
 //! * `vectors`: golden vectors, the same for every language binding
 //! * `whole_way`: properties of pages, texts and fingerprints that hold for any input

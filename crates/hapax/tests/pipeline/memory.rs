@@ -1,5 +1,4 @@
-//! What a page costs in memory once the buffers have grown to its size: nothing per word,
-//! nothing per page.
+//! Memory use once the buffers have grown to the size of a page: no allocation per word or per page.
 
 use allocation_counter::measure;
 use hapax::fingerprint::{Fingerprinter, Recipe};
@@ -13,7 +12,7 @@ fn allocations_do_not_grow_with_the_words_of_a_page() {
     let mut by = Fingerprinter::new(Recipe::built_in("web-2").unwrap(), None).unwrap();
     let page = |words: usize| format!("<p>{}", "Every page, once. Größe 北京 ".repeat(words));
     let (small, large) = (page(10), page(20_000));
-    // The first pass lets the buffers grow.
+    // Lets the buffers grow.
     by.page(large.as_bytes(), &HINTS).unwrap();
     by.page(small.as_bytes(), &HINTS).unwrap();
     let for_small = measure(|| assert!(by.page(small.as_bytes(), &HINTS).is_ok()));

@@ -1,9 +1,8 @@
-//! Golden vectors: the same inputs give the same bits, for ever.
+//! Golden vectors: the same inputs give the same bits, forever.
 //!
-//! The files in `vectors/` are read by the tests of every language binding. A difference
-//! here is either a mistake or a new recipe version; it is never made to fit by rewriting a
-//! vector of a released recipe. `HAPAX_WRITE_VECTORS=1 cargo test -p hapax --test pipeline`
-//! fills in the outputs of cases that have none and leaves all others alone.
+//! The tests of every language binding read the files in `vectors/`. A difference is either a mistake or a new
+//! recipe version; never rewrite a vector of a released recipe to make it fit. `HAPAX_WRITE_VECTORS=1 cargo
+//! test -p hapax --test pipeline` fills in the outputs of cases that have none and leaves all others unchanged.
 
 use hapax::features::Frequencies;
 use hapax::fingerprint::{
@@ -68,8 +67,8 @@ fn signature_output(signature: &Signature) -> Value {
     })
 }
 
-/// The table TF-IDF vectors are weighed by: `vectors/frequencies.df`, trained on the texts
-/// of the vectors themselves.
+/// The frequency table of the TF-IDF vectors: `vectors/frequencies.df`, trained on the texts of the
+/// vectors.
 fn frequencies(recipe: &Recipe) -> Frequencies {
     let bytes = std::fs::read(file("frequencies.df")).unwrap();
     let table = Frequencies::from_bytes(&bytes).unwrap();

@@ -1,5 +1,5 @@
-//! Properties that hold for any page: no bytes panic, parts equal the whole, and what
-//! should not matter does not.
+//! Properties that hold for any page: no input panics, parts equal the whole, and irrelevant differences change
+//! nothing.
 
 use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError, Signature};
 use hapax::page::Hints;
@@ -71,7 +71,7 @@ proptest! {
     #[test]
     fn repeats_do_not_matter_to_a_set_of_shingles(words in proptest::collection::vec("[a-z]{1,3}", 5..20)) {
         let once = words.join(" ");
-        // Said again after a stop: only the shingles across the seam are new.
+        // Repeated after a stop: only the shingles across the boundary are new.
         let mut by = by("zhu-shingles");
         let thrice = format!("{once} {once} {once}");
         let twice = format!("{once} {once}");
@@ -85,7 +85,7 @@ proptest! {
     fn case_and_width_do_not_matter(text in texts()) {
         let a = fingerprint_of(&text);
         let b = fingerprint_of(&text.to_lowercase());
-        // Lowering may differ from folding (final sigma, dotless i); the texts have neither.
+        // Lowering may differ from folding (final sigma, dotless i); these texts have neither.
         prop_assert_eq!(a.comparable.map(|m| m.fingerprint), b.comparable.map(|m| m.fingerprint));
     }
 }
@@ -108,7 +108,7 @@ fn short_pages_are_flagged_and_others_are_not() {
 }
 
 #[test]
-fn a_clone_answers_like_its_original() {
+fn a_clone_behaves_like_its_original() {
     let mut original = by("web-2");
     let text = "Every page once, and only once, whatever it is called today.";
     assert_eq!(original.clone().text(text).unwrap(), original.text(text).unwrap());

@@ -1,17 +1,17 @@
-//! Which part of a long text can be left out so that its beginning and end remain.
+//! Selects the middle of a long text to omit, so that its beginning and end remain.
 //!
-//! Lengths are columns of a terminal: a Chinese character takes two, an accent none.
+//! Lengths are columns of a terminal: a Chinese character takes two, a combining accent none.
 
 use hapax::text::Place;
 use unicode_width::UnicodeWidthChar;
 
-/// Columns that a character takes.
+/// Number of terminal columns of a character.
 pub(super) fn columns_of(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// The middle that is left out so that about `columns` remain; `None` if the text is not
-/// longer. Texts with spaces are cut at one.
+/// The middle part to omit so that about `columns` remain; `None` if the text is not longer. Texts
+/// with spaces are cut at one.
 pub(super) fn middle(text: &str, columns: usize) -> Option<Place> {
     let longer = text
         .chars()
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_remains_is_not_longer_than_asked_and_whole() {
+    fn the_remaining_text_fits_and_keeps_whole_characters() {
         for text in ["one two three four five six seven", "東京大阪京都 東京", "ééééééééééé", "a"]
         {
             for columns in 2..40 {

@@ -1,7 +1,7 @@
-//! A comparison as a web page that needs nothing else.
+//! A comparison as a self-contained web page.
 //!
-//! One file: style, script and picture are inside, and nothing is fetched. Everything that comes from
-//! the compared pages or from file names is escaped.
+//! Style, script and picture are inside the file, and nothing is fetched. Escapes everything that comes from the
+//! compared pages or from file names.
 
 use super::{Pair, Shown};
 use crate::readable;

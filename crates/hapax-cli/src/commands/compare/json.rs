@@ -1,4 +1,4 @@
-//! A comparison as one JSON object: what the service answers to `POST /v1/compare`, and both texts.
+//! A comparison as one JSON object: the answer of `POST /v1/compare`, plus both texts.
 
 use super::{Pair, Shown};
 use hapax::fingerprint::Signature;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 struct Object<'a> {
-    /// The comparison in a sentence.
+    /// The result in a sentence.
     summary: String,
     #[serde(flatten)]
     compared: Compared,
@@ -23,7 +23,7 @@ struct Side<'a> {
     page: PageRecord<'a>,
     title: Option<&'a str>,
     text: &'a str,
-    /// Stretches of `text`, in bytes of its UTF-8.
+    /// Byte ranges of `text` in UTF-8.
     passages: Vec<Stretch>,
 }
 

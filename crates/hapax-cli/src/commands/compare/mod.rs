@@ -1,7 +1,7 @@
-//! `hapax compare`: shows two pages side by side, with the reasons.
+//! `hapax compare`: shows two pages side by side and explains their similarity.
 //!
-//! The engine explains the pair; this module only shows it.
-//! [`abbreviate`] shortens what is the same on both sides. [`terminal`], [`html`] and [`json`] show what the engine found.
+//! The engine explains the pair; this module only displays it. [`abbreviate`] shortens equal passages. [`terminal`],
+//! [`html`] and [`json`] are the output formats.
 
 mod abbreviate;
 mod html;
@@ -83,13 +83,13 @@ enum Colour {
 
 struct Shown {
     source: Source,
-    /// What the page is called on the screen.
+    /// The displayed name of the page.
     name: String,
     title: Option<String>,
     text: String,
 }
 
-/// Two pages and everything known about them.
+/// Two pages with their comparison.
 struct Pair {
     left: Shown,
     right: Shown,
@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::answer(true, &json::object(&pair), "");
     }
     let mut output = Output::open(None)?;
-    // It has made harmless what comes from the pages.
+    // The terminal view has already removed control characters of the pages.
     let screen = terminal::Screen::new(arguments.color, arguments.full);
     output.write_styled(terminal::text(&pair, &screen).as_bytes())?;
     output.finish()

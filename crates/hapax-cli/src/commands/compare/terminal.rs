@@ -1,8 +1,7 @@
 //! A comparison for a terminal: the numbers, the differing bits, both texts side by side.
 //!
-//! Fits the width of the terminal; marks differences by signs between the columns, and by
-//! colour where that is wanted. Texts are not trusted, so nothing in them reaches the
-//! terminal that could steer it.
+//! Fits the width of the terminal. Marks differences by signs between the columns, and by colour if wanted. Texts are
+//! untrusted, so control characters are removed.
 
 use super::abbreviate::{columns_of, middle};
 use super::{Colour, Pair, Shown};
@@ -12,15 +11,15 @@ use hapax::fingerprint::Signature;
 use hapax::fingerprint::side_by_side::{Mark, Piece, Row};
 use std::io::IsTerminal;
 
-/// Lines of a cell and rows of a table before the rest is abbreviated.
+/// Maximum lines of a cell and rows of a table before the rest is abbreviated.
 const CELL_LINES: usize = 8;
 const SAME_LINES: usize = 2;
 const TEXT_ROWS: usize = 40;
 const BIT_ROWS: usize = 16;
-/// Columns when there is no terminal to ask.
+/// Width if the output is not a terminal.
 const WIDTH_ELSEWHERE: usize = 100;
 
-/// What the output is fitted to.
+/// Properties of the output device.
 pub(super) struct Screen {
     columns: usize,
     coloured: bool,
@@ -28,7 +27,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Looks at standard output and the environment.
+    /// Detects standard output and the environment.
     pub(super) fn new(colour: Colour, full: bool) -> Self {
         let is_terminal = std::io::stdout().is_terminal();
         let said = std::env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
@@ -215,14 +214,14 @@ fn sign(left: &[Piece], right: &[Piece]) -> &'static str {
     }
 }
 
-/// A line of a cell: characters, their styles, and the columns they take.
+/// A line of a cell: styled characters and their width in columns.
 struct Line {
     chars: Vec<(char, Style)>,
     columns: usize,
 }
 
-/// Breaks styled text at spaces, or anywhere in what has none, into lines of `width` columns;
-/// with a limit on lines, the last one ends in an ellipsis if something was left out.
+/// Breaks styled text at spaces, or anywhere in text without spaces, into lines of `width` columns.
+/// With a limit on lines, the last one ends in an ellipsis if text was omitted.
 fn wrap(text: &[(String, Style)], width: usize, most: Option<usize>) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut line = Line { chars: Vec::new(), columns: 0 };
@@ -303,7 +302,7 @@ fn write_row(
     }
 }
 
-/// Writes a line, one escape sequence for each run of a style; gives its columns.
+/// Writes a line with one escape sequence per run of a style; returns its columns.
 fn push_line(line: &Line, screen: &Screen, out: &mut String) -> usize {
     for run in line.chars.chunk_by(|a, b| a.1 == b.1) {
         let text: String = run.iter().map(|(c, _)| c).collect();
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_at_spaces_and_inside_what_has_none() {
+    fn lines_break_at_spaces_or_inside_long_words() {
         assert_eq!(wrapped("aa bb cc", 5, None), ["aa bb", "cc"]);
         assert_eq!(wrapped("aaaaaaa b", 3, None), ["aaa", "aaa", "a b"]);
         assert_eq!(wrapped("東京東京東京", 4, None), ["東京", "東京", "東京"]);

@@ -1,7 +1,7 @@
-//! `hapax dedup`: a corpus in, a clean corpus out.
+//! `hapax dedup`: removes near-duplicates from a corpus.
 //!
-//! The job is the crate `hapax-dedup`; here arguments become its options, its progress a bar, and
-//! its numbers a few lines.
+//! The job is in the crate `hapax-dedup`. This module turns arguments into its options, its progress into a bar, and
+//! its counts into a few lines.
 
 mod shards;
 mod summary;
@@ -206,7 +206,7 @@ enum LayoutArgument {
     AsInput,
 }
 
-/// Now, and the command as it was typed, without the credentials of addresses.
+/// The current time, and the command line without credentials of addresses.
 fn made() -> Made {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let now = hapax_corpus::Timestamp::from_seconds(i64::try_from(now).unwrap_or(0));
@@ -216,7 +216,7 @@ fn made() -> Made {
     Made { at: now.to_string(), command }
 }
 
-/// An argument as a shell would have to be given it.
+/// Quotes an argument for a shell.
 fn quoted(argument: String) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,@+%".contains(c);
     match !argument.is_empty() && argument.chars().all(plain) {
@@ -225,7 +225,7 @@ fn quoted(argument: String) -> String {
     }
 }
 
-/// A least similarity as a user writes it.
+/// Parses a minimum similarity.
 pub(crate) fn similarity(text: &str) -> Result<f64, String> {
     text.parse::<MinSimilarity>().map(MinSimilarity::jaccard).map_err(|error| error.to_string())
 }
@@ -235,7 +235,7 @@ pub(super) fn shard_size(text: &str) -> Result<NonZero<u64>, String> {
     NonZero::new(size).ok_or_else(|| "a file has at least one byte; 1GB is usual".to_owned())
 }
 
-/// Rules as a user writes them. The library has a list of none, which no one means by typing nothing.
+/// Parses a list of rules. Unlike the library, refuses an empty list.
 pub(crate) fn rules(text: &str) -> Result<Rules, String> {
     if text.trim().is_empty() {
         return Err(format!("no rule is named; the default is {DEFAULT_RULES:?}"));
@@ -276,7 +276,7 @@ impl Arguments {
         Ok(options)
     }
 
-    /// What was said about the repository of --into.
+    /// The settings given for the repository of --into.
     fn wanted(&self) -> Wanted {
         Wanted {
             within: self.within,
@@ -287,7 +287,7 @@ impl Arguments {
             frames: self.frames.and_then(|frames| match frames {
                 Frames::On => Some(hapax_store::Frames::On),
                 Frames::Off => Some(hapax_store::Frames::Off),
-                // Refused with --into.
+                // Conflicts with --into.
                 Frames::Own => None,
             }),
         }
@@ -322,7 +322,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The same documents into a repository, which answers as `hapax page` does.
+/// Records the documents in a repository and answers like `hapax page`.
 fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), Failure> {
     let recipe = options.fingerprinter.recipe_id().clone();
     let settings = Settings {
@@ -378,14 +378,14 @@ fn print_summary(arguments: &Arguments, finished: &Finished) -> Result<(), Failu
     Ok(())
 }
 
-/// The job's progress on the terminal.
+/// Shows the job's progress on the terminal.
 pub(crate) struct Shown {
     pub(crate) progress: Progress,
     step: &'static str,
     inputs: Option<Inputs>,
 }
 
-/// How much of the inputs was read in this step.
+/// Input read in the current step.
 struct Inputs {
     files: u64,
     bytes: Option<u64>,

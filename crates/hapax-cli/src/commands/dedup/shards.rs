@@ -1,5 +1,5 @@
-//! The two modes of `hapax dedup` for corpora that several processes clean: the signatures of a shard out, signatures
-//! of all shards in. `hapax apply` does the rest.
+//! The two modes of `hapax dedup` for corpora that several processes clean: write the signatures of one shard, or
+//! decide from the signatures of all shards. `hapax apply` does the rest.
 
 use super::{Arguments, Shown, failure, print_summary};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use hapax_dedup::Options;
 use hapax_dedup::shards::{dedup_signatures, fingerprint};
 use std::path::Path;
 
-/// One shard, or the whole corpus as the only one.
+/// Writes the signatures of one shard, or of the whole corpus as a single shard.
 pub(super) fn write(
     arguments: &Arguments,
     options: &Options,
@@ -36,7 +36,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A decision without a text.
+/// Decides from signatures, without texts.
 pub(super) fn decide(
     arguments: &Arguments,
     options: &Options,

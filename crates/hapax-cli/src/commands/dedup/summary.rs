@@ -1,4 +1,4 @@
-//! What a job did, in a few lines.
+//! The summary of a job, in a few lines.
 
 use crate::readable::{bytes, count, counted};
 use hapax_dedup::{Finished, Summary};

@@ -1,7 +1,7 @@
-//! `hapax eval`: how right are the answers?
+//! `hapax eval`: measures precision and recall.
 //!
-//! The crate `hapax-eval` runs the job and measures it; here arguments become an evaluation and its report
-//! a table, JSON, or a page.
+//! The crate `hapax-eval` runs the job and measures it. This module turns arguments into an evaluation and its report
+//! into a table, JSON, or a page.
 
 mod table;
 
@@ -205,7 +205,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Benchmarks have documents in a form of their own.
+/// Converts the documents of a benchmark with its own format.
 fn documents(arguments: &Arguments, scratch: &Path) -> Result<Vec<String>, Failure> {
     let convert = match arguments.truth_kind {
         Some(TruthKind::Core2020) => core2020::documents,
@@ -235,7 +235,8 @@ fn print_report(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
     }
 }
 
-/// Labels that were given a meaning and that no pair has change nothing: most likely a slip.
+/// Warns of labels that were given a meaning but occur in no pair, which is probably a typing
+/// error.
 fn warn(report: &Report) {
     let truth = &report.truth;
     if !truth.unmatched_labels.is_empty() {

@@ -1,7 +1,7 @@
 //! The report of `hapax eval` for the terminal.
 //!
-//! One row per setting, in blocks of at most 100 columns. What the truth cannot decide is left out, and
-//! a line below says why. Does not measure: the numbers come from `hapax_eval`.
+//! One row per setting, in blocks of at most 100 columns. Omits what the truth cannot decide, and explains that in a
+//! line below. Does not measure: the numbers come from `hapax_eval`.
 
 use crate::output;
 use crate::readable::{count, counted};
@@ -32,7 +32,7 @@ pub(super) fn table(report: &Report) -> String {
 
 type Column = (&'static str, fn(&Run) -> Option<String>);
 
-/// A share and half of the interval that holds it 95 times in 100.
+/// A share with half the width of its 95 % confidence interval.
 fn share(score: Option<Score>) -> Option<String> {
     let score = score.filter(|it| it.of > 0)?;
     Some(format!("{:.3} ±{:.3}", score.value, (score.high - score.low) / 2.0))
@@ -60,7 +60,7 @@ const GROUPS: [Column; 3] = [
     ("B-cubed recall", |run| share(run.group_scores.map(|it| it.b_cubed_recall))),
 ];
 
-/// A row for each answer; columns that no answer has are left out.
+/// One row per run; omits columns that no run has.
 fn rows(report: &Report, columns: &[Column]) -> Option<String> {
     let some = |column: &&Column| report.runs.iter().any(|run| column.1(run).is_some());
     let columns: Vec<&Column> = columns.iter().filter(some).collect();
@@ -88,7 +88,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// Names of recipes are short; those of files may not be.
+/// Shortens a name, because file names may be long.
 fn shortened(name: &str) -> String {
     const LONGEST: usize = 18;
     match name.chars().count() {
@@ -111,7 +111,7 @@ fn scores(report: &Report) -> String {
     out
 }
 
-/// In lines that fit behind each other.
+/// Breaks a text into lines of limited width.
 fn wrapped(text: &str) -> String {
     let mut out = String::new();
     let mut length = "precision and F1 are not known: ".len();
@@ -128,7 +128,7 @@ fn wrapped(text: &str) -> String {
     out
 }
 
-/// Shares of the pairs of each label, for each answer.
+/// Shares of the pairs of each label, for each run.
 fn labels(report: &Report) -> String {
     if report.runs.first().is_none_or(|run| run.labels.len() < 2) {
         return String::new();

@@ -1,4 +1,4 @@
-//! `hapax events`: what changed in a repository, in one order.
+//! `hapax events`: prints the changes of a repository in order.
 
 use crate::failure::Failure;
 use crate::output::{self, Output};
@@ -7,7 +7,7 @@ use crate::repositories::answers::change;
 use clap::Args;
 use std::time::Duration;
 
-/// Events that are read together.
+/// Number of events read at a time.
 const PIECE: usize = 1000;
 
 /// List or follow the changes of a repository
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 false => change(event),
             })?;
         }
-        // A service may give fewer at once than were asked for.
+        // A service may return fewer events than requested.
         if !found.is_empty() {
             continue;
         }

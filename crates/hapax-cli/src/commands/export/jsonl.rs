@@ -1,4 +1,4 @@
-//! `pages.jsonl` and `duplicates.jsonl`: a JSON object a line.
+//! Writes `pages.jsonl` and `duplicates.jsonl`, one JSON object per line.
 
 use super::rows::{DUPLICATES, JsonRow, PAGES, Relation, Row, Sink};
 use super::sync;

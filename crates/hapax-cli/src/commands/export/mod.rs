@@ -1,8 +1,8 @@
 //! `hapax export`: writes a repository as tables for other programs, or as a copy of itself.
 //!
-//! Two relations of one commit, in the byte order of addresses: every page, and every removable page with its
-//! winner. Output appears under its name when it is complete. [`rows`] defines the columns; [`jsonl`], [`parquet`]
-//! and [`sqlite`] write them.
+//! Exports two relations of one commit, in the byte order of addresses: all pages, and all removable pages with their
+//! winners. Output appears atomically. [`rows`] defines the columns; [`jsonl`], [`parquet`] and [`sqlite`] write
+//! them.
 //!
 //! Source: Khan and Ali 2015, the stored relation between pages.
 
@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A file or folder under a temporary name, removed if it never gets its own.
+/// A file or folder under a temporary name, deleted unless it is renamed.
 struct Pending {
     path: PathBuf,
     _folder: tempfile::TempDir,
@@ -152,7 +152,7 @@ fn failed(path: &Path, error: impl std::error::Error + Send + Sync + 'static) ->
     Failure::Run(anyhow::Error::new(error).context(context))
 }
 
-/// A new file on the disk for good.
+/// Flushes a new file to disk.
 fn sync(file: &std::fs::File, path: &Path) -> Result<(), Failure> {
     file.sync_all().map_err(|error| Failure::io("write", path, error))
 }

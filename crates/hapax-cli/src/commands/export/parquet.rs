@@ -1,7 +1,6 @@
-//! `pages.parquet` and `duplicates.parquet`, packed with Zstandard.
+//! Writes `pages.parquet` and `duplicates.parquet`, compressed with Zstandard.
 //!
-//! The same rows give the same bytes. Memory is one row group of each table. Knows nothing of repositories:
-//! rows come ready.
+//! The same rows give the same bytes. Memory is one row group per table. Does not read repositories.
 
 use super::rows::{Cells, DUPLICATES, PAGES, Relation, Row, Sink};
 use super::{failed, sync};
@@ -67,7 +66,7 @@ fn schema(relation: &Relation) -> SchemaRef {
             Cells::Bits(_) => DataType::UInt8,
             Cells::Number(_) => DataType::Float64,
             Cells::Share(_) => DataType::Float32,
-            // In milliseconds, as Parquet has no seconds.
+            // Parquet has no timestamps in seconds.
             Cells::Time(_) => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
             Cells::Flag(_) => DataType::Boolean,
         };

@@ -1,6 +1,6 @@
-//! The two relations: what their columns are called and hold, and their rows from one commit of a repository.
+//! The two relations: names and types of their columns, and their rows from one commit of a repository.
 //!
-//! Columns are fields of the wire types, but `group_id`, because `group` is a word of SQL.
+//! Columns are fields of the wire types, except `group_id`, because `group` is a keyword of SQL.
 
 use crate::failure::Failure;
 use crate::repositories::failure;
@@ -9,16 +9,16 @@ use hapax_client::wire::{Page, Verdict};
 use hapax_store::{Market, Reader};
 use serde::{Serialize, Serializer};
 
-/// Pages that are read and written together.
+/// Number of pages read and written at a time.
 const PIECE: usize = 5000;
 
-/// A page and how it stands: a row of `pages`, and of `duplicates` if it may go.
+/// A page with its status: a row of `pages`, and of `duplicates` if it is removable.
 pub(super) struct Row {
     page: Page,
     status: Verdict,
 }
 
-/// What a column holds, and where it comes from.
+/// Type and source of a column.
 pub(super) enum Cells {
     Text(fn(&Row) -> Option<&str>),
     Count(fn(&Row) -> Option<u32>),
@@ -67,7 +67,7 @@ pub(super) static PAGES: Relation = Relation {
     ],
 };
 
-/// Similarity and distance are null for a page that redirects.
+/// Similarity and distance are null for a redirect.
 pub(super) static DUPLICATES: Relation = Relation {
     name: "duplicates",
     columns: &[
@@ -106,13 +106,13 @@ impl Serialize for JsonRow<'_> {
     }
 }
 
-/// Takes rows, in order.
+/// Accepts rows in order.
 pub(super) trait Sink {
     fn put(&mut self, relation: &'static Relation, rows: &[&Row]) -> Result<(), Failure>;
     fn finish(self: Box<Self>) -> Result<(), Failure>;
 }
 
-/// Hands over everything a reader sees. How many pages there are, and how many of them may go.
+/// Sends all rows of a snapshot to `to`. Returns the numbers of pages and of removable pages.
 pub(super) fn pour(
     reader: &Reader,
     market: Option<&Market>,

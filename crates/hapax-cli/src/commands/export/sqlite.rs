@@ -1,7 +1,7 @@
 //! One SQLite database with the tables `pages` and `duplicates`.
 //!
-//! Indexes are made at the end, when all rows are there. SQLite has no times and no booleans: times
-//! are RFC 3339 texts, which its date functions read, and booleans 0 and 1.
+//! Creates indexes at the end, after all rows. SQLite has no times and no booleans: times are RFC 3339 texts, which
+//! its date functions read, and booleans 0 and 1.
 
 use super::rows::{Cells, Column, DUPLICATES, PAGES, Relation, Row, Sink};
 use super::{failed, sync};
@@ -25,7 +25,7 @@ pub(super) struct Database {
 impl Database {
     pub(super) fn create(path: &Path) -> Result<Self, Failure> {
         let made = Connection::open(path).and_then(|connection| {
-            // The file is thrown away if anything fails, so it needs no journal.
+            // The file is deleted on failure, so it needs no journal.
             connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
             connection.execute_batch(&table(&PAGES))?;
             connection.execute_batch(&table(&DUPLICATES))?;
@@ -47,7 +47,7 @@ impl Database {
     }
 }
 
-/// How a table is made; the address is its key.
+/// The SQL that creates a table; its key is the address.
 fn table(relation: &Relation) -> String {
     let column = |column: &Column| {
         let holds = match column.cells {
@@ -65,7 +65,7 @@ fn table(relation: &Relation) -> String {
 
 fn value(column: &Column, row: &Row) -> Value {
     let or_null = |value: Option<Value>| value.unwrap_or(Value::Null);
-    // Not a number is no number in SQL either.
+    // SQL has no NaN.
     let real = |number: Option<f64>| or_null(number.filter(|it| !it.is_nan()).map(Value::Real));
     match column.cells {
         Cells::Text(of) => or_null(of(row).map(|text| Value::Text(text.to_owned()))),

@@ -1,8 +1,7 @@
-//! `hapax fingerprint`: pages in, one line or row each out.
+//! `hapax fingerprint`: reads pages and writes one line or row per page.
 //!
-//! Results come in input order whatever the number of threads, and memory does not grow with their
-//! number. A file that is neither HTML nor text is bad input; a record of an archive that is neither
-//! has no fingerprint.
+//! Results are in input order for any number of threads, and memory does not grow with their number. A file that is
+//! neither HTML nor text is an error; such a record of an archive has no fingerprint.
 
 mod sink;
 
@@ -102,19 +101,19 @@ impl Arguments {
     }
 }
 
-/// Pipes and devices may be called anything.
+/// Skips the check for pipes and devices, whose names say nothing about the format.
 fn is_new_or_file(path: &Path) -> bool {
     path.metadata().map_or(true, |there| there.is_file())
 }
 
-/// What became of a document.
+/// The result of a document.
 struct Done {
     rendered: Result<Rendered, anyhow::Error>,
     bytes: u64,
     no_features: bool,
     too_short: bool,
     hides_most: bool,
-    /// Of its text, only the beginning counts.
+    /// Whether the text exceeded the limit, so that only its beginning counts.
     cut: bool,
 }
 

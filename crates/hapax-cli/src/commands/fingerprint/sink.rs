@@ -1,7 +1,7 @@
-//! Where fingerprints go: lines, JSON lines, CSV, a Parquet table, or a collection for `hapax near`.
+//! Output formats of fingerprints: lines, JSON lines, CSV, a Parquet table, or a collection for `hapax near`.
 //!
-//! What a format needs of a document is worked out on any thread ([`Rendered`]) and written in order
-//! ([`Sink`]). A new format is a variant of each.
+//! A document is rendered on any thread ([`Rendered`]) and written in order ([`Sink`]). A new format is a variant of
+//! each.
 
 use crate::commands::near::failed;
 use crate::failure::Failure;
@@ -33,15 +33,15 @@ pub(super) enum Format {
     Hpx,
 }
 
-/// One document, ready to be written.
+/// A document in its output format.
 pub(super) enum Rendered {
     Bytes(Vec<u8>),
-    /// As an entry of a file of fingerprints.
+    /// An entry of a file of fingerprints.
     Entry {
         bits: u64,
         name: Vec<u8>,
     },
-    /// Not written: it has no fingerprint.
+    /// Not written, because it has no fingerprint.
     Nothing,
     Row {
         id: String,
@@ -51,7 +51,7 @@ pub(super) enum Rendered {
 }
 
 impl Rendered {
-    /// What the format needs of a document.
+    /// Renders a document.
     pub(super) fn of(
         format: Format,
         name: &[u8],
@@ -117,12 +117,12 @@ impl Sink {
         Ok(Self { output, collection: None, table })
     }
 
-    /// Is a person watching results scroll by?
+    /// Whether results are printed on a terminal.
     pub(super) fn on_screen(&self) -> bool {
         self.output.on_screen()
     }
 
-    /// Writes a document behind the others.
+    /// Appends a document.
     pub(super) fn add(&mut self, rendered: Rendered, recipe: &str) -> Result<(), Failure> {
         match rendered {
             Rendered::Nothing => Ok(()),
@@ -142,7 +142,7 @@ impl Sink {
         }
     }
 
-    /// Brings everything to its place.
+    /// Completes and renames the output.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if let Some(table) = self.table.take() {
             let last = table.finish().map_err(anyhow::Error::new)?;

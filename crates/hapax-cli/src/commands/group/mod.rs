@@ -1,7 +1,7 @@
-//! `hapax group`: the duplicate groups of a repository, and the rules that choose their winners.
+//! `hapax group`: shows the duplicate groups of a repository and the rules that choose their winners.
 //!
-//! Groups are listed by number, the pages of one for people with the winner first and then in the
-//! order of their addresses. Which page wins is the repository's to say; here it is only shown.
+//! Lists groups by number, and the pages of a group with the winner first and then by address. The repository chooses
+//! the winner.
 
 use crate::failure::Failure;
 use crate::output::{self, Output};
@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use hapax::group::Rules;
 use hapax_client::wire::Group;
 
-/// Groups that are read together.
+/// Number of groups read at a time.
 const PIECE: u64 = 1000;
 
 /// Show duplicate groups, and the rules that choose the kept copy
@@ -127,7 +127,7 @@ fn show(arguments: &PageQuestion) -> Result<(), Failure> {
 fn list(arguments: &List) -> Result<(), Failure> {
     let store = arguments.store.open()?;
     let mut output = Output::open(None)?;
-    // With the first group, or when it is known that there is none.
+    // Printed with the first group, or when there is none.
     let mut heading =
         Some("  group    pages  diameter  failing  winner").filter(|_| !arguments.json);
     let mut print = |group: &Group| {

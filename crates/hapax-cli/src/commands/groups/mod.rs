@@ -1,4 +1,4 @@
-//! `hapax groups`: pairs in, groups with winners out.
+//! `hapax groups`: turns pairs into groups with winners.
 
 use crate::commands::fingerprint_files::{failed, open};
 use crate::failure::Failure;

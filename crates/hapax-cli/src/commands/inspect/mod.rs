@@ -1,7 +1,7 @@
-//! `hapax inspect`: what a repository is, whether it is sound, and how to mend it.
+//! `hapax inspect`: describes a repository, checks its integrity, and repairs it.
 //!
-//! Describing and checking change nothing. The exit code is 1 when something is wrong, or was and
-//! could not be mended. What is checked and mended is the store's to know.
+//! Describing and checking change nothing. The exit code is 1 if damage was found or could not be repaired. The store
+//! knows what is checked and repaired.
 
 use crate::failure::Failure;
 use crate::output;
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::answer(arguments.json, &answer, &description_text(&answer))
 }
 
-/// Other commands advise to repair; here that leads nowhere.
+/// Drops the advice to repair, which other commands give.
 fn unreadable_store(error: StoreError) -> Failure {
     match error {
         StoreError::Damaged { file, what } => Failure::Run(anyhow::anyhow!(

@@ -1,7 +1,7 @@
-//! `hapax near build` and `hapax near add`: fingerprints of any format into a `.hpx` file.
+//! `hapax near build` and `hapax near add`: write fingerprints in any format to a `.hpx` file.
 //!
-//! Documents are written as they are read; memory does not grow with their number, except that of
-//! another `.hpx` file 16 bytes a document are held.
+//! Documents are written as they are read; memory does not grow with their number, except 16 bytes per document of an
+//! input `.hpx` file.
 
 use super::failed;
 use crate::commands::fingerprint_files::{called, each, warn_unlabelled};
@@ -82,7 +82,7 @@ pub(super) fn add(arguments: &Add) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens a collection to add to it.
+/// Opens a collection for appending.
 fn append_to(path: &Path, recipe: &str) -> Result<Appender, Failure> {
     if path.to_str().is_some_and(hapax_corpus::is_address) {
         return Err(Failure::Arguments(format!(
@@ -93,7 +93,7 @@ fn append_to(path: &Path, recipe: &str) -> Result<Appender, Failure> {
     Appender::open(path, recipe).map_err(failed)
 }
 
-/// Writes a collection, and gives the summary to print.
+/// Writes a collection; returns the summary to print.
 fn write(
     input: &Input,
     to: &Path,
@@ -110,7 +110,7 @@ fn write(
         };
         let appender = match &mut appender {
             Some(appender) => appender,
-            // The first document says which recipe.
+            // The first document determines the recipe.
             nothing => {
                 let recipe = recipe.unwrap_or_default();
                 let (opened, temporary) = Making::of(|| open(recipe), Appender::temporaries)?;
@@ -138,7 +138,7 @@ fn write(
     Ok(Some(summary(to, &appended, without)))
 }
 
-/// Adds queries to a collection, which is made if there is none.
+/// Adds queries to a collection, which is created if it does not exist.
 pub(super) fn add_queries(path: &Path, queries: &Queries) -> Result<Appended, Failure> {
     let recipe = queries.recipe().unwrap_or_default();
     let open = || append_to(path, recipe);

@@ -1,7 +1,7 @@
-//! `hapax near find`: queries in, matches out.
+//! `hapax near find`: prints the matches of queries.
 //!
-//! `hapax_dedup::stages::searching` searches, and predicts how that is done first. Exact searches give the
-//! same lines either way, whatever the number of threads.
+//! `hapax_dedup::stages::searching` predicts the fastest method and searches. All exact methods print the same lines,
+//! for any number of threads.
 
 use super::results::Results;
 use super::{build, failed};
@@ -154,7 +154,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The collection, which may be absent when it is to be made.
+/// The collection, which may be missing if it is to be created.
 fn stored(arguments: &Arguments) -> Result<Option<Hpx>, Failure> {
     match Hpx::open(&arguments.index) {
         Ok(stored) => Ok(Some(stored)),
@@ -167,7 +167,7 @@ fn stored(arguments: &Arguments) -> Result<Option<Hpx>, Failure> {
     }
 }
 
-/// Fingerprints of different recipes are refused; a side that states none is a warning.
+/// Refuses fingerprints of different recipes; warns if one side states none.
 fn check_recipes(arguments: &Arguments, stored: &Hpx, queries: &Queries) -> Result<(), Failure> {
     let path = readable::path(&arguments.index);
     match (stored.recipe(), queries.recipe()) {
@@ -184,7 +184,8 @@ fn check_recipes(arguments: &Arguments, stored: &Hpx, queries: &Queries) -> Resu
     Ok(())
 }
 
-/// Searches by the mode asked for, or the cheaper one; how, queries with a match, and matches.
+/// Searches with the requested or the cheapest method; returns it with the numbers of queries with
+/// a match and of matches.
 fn search(
     arguments: &Arguments,
     stored: &Hpx,
@@ -219,7 +220,7 @@ impl From<SearchError> for Failure {
     }
 }
 
-/// Says which way was taken and why.
+/// Prints the chosen method with the reason.
 fn explain(arguments: &Arguments, ways: &Ways, streams: bool) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct Explained<'a> {

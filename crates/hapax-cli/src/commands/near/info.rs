@@ -1,4 +1,4 @@
-//! `hapax near info`: what is in a collection, after checking all of it.
+//! `hapax near info`: checks and describes a collection.
 
 use super::failed;
 use crate::failure::Failure;
@@ -24,13 +24,13 @@ pub(super) struct Arguments {
 #[derive(Serialize)]
 struct Info<'a> {
     fingerprints: u64,
-    /// Sorted runs; few are quicker to search.
+    /// Sorted runs; fewer are faster to search.
     runs: usize,
     bytes: u64,
     bytes_per_fingerprint: f64,
-    /// Null when the fingerprints stated none.
+    /// Null if the fingerprints stated none.
     recipe: Option<&'a str>,
-    /// How many fingerprints have a name.
+    /// Number of fingerprints with a name.
     names: u64,
 }
 

@@ -1,7 +1,7 @@
-//! `hapax near`: collections of fingerprints in one file, and the search in them.
+//! `hapax near`: collections of fingerprints in one file, and searches in them.
 //!
-//! - `build` makes a file or adds to it, `info` checks and describes it.
-//! - `find` asks for the matches of queries and writes `results`.
+//! - `build` creates a file or adds to it, `info` checks and describes it.
+//! - `find` looks up the matches of queries; `results` writes them.
 
 mod build;
 mod find;
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// An error of a collection, with what to do about a file of version 0.1.
+/// The error of a collection, with advice for a file of version 0.1.
 pub(crate) fn failed(error: HpxError) -> Failure {
     match &error {
         HpxError::Foreign { path } if begins(path, b"hapaxSEG") => Failure::Run(anyhow::anyhow!(

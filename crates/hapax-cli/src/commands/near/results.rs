@@ -1,6 +1,6 @@
-//! From matches to lines.
+//! Writes matches as lines.
 //!
-//! Names are looked up in the file, in its order, so that each block of them is read once.
+//! Looks up names in file order, so that each block of them is read once.
 
 use super::failed;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ pub(super) struct Results<'a> {
     lookup: Lookup,
     output: Output,
     json: bool,
-    /// Queries that have a match.
+    /// Number of queries with a match.
     matched: u64,
     matches: u64,
 }
@@ -25,7 +25,7 @@ impl<'a> Results<'a> {
         Self { queries, lookup: stored.lookup(), output, json, matched: 0, matches: 0 }
     }
 
-    /// Writes the answers to some queries.
+    /// Writes the matches of some queries.
     pub(super) fn write(&mut self, answers: &Answers<'_>) -> Result<(), Failure> {
         let rows = answers.rows;
         let mut names: BTreeMap<u64, Option<Vec<u8>>> =
@@ -72,7 +72,7 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    /// Brings the output to its place; queries with a match, and matches.
+    /// Completes the output; returns the numbers of queries with a match and of matches.
     pub(super) fn finish(self) -> Result<(u64, u64), Failure> {
         self.output.finish()?;
         Ok((self.matched, self.matches))
@@ -90,7 +90,7 @@ struct QueryRecord {
 
 #[derive(Serialize)]
 struct MatchRecord {
-    /// Its place in the collection, from 1.
+    /// Position in the collection, from 1.
     id: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,

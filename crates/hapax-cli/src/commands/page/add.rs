@@ -1,7 +1,7 @@
-//! `hapax page add` and `hapax page check`: what does this page duplicate?
+//! `hapax page add` and `hapax page check`: find out which page this one duplicates.
 //!
-//! A corpus is read on all cores and recorded in its order, a commit for every few thousand
-//! pages. What was acknowledged stays, even if the rest of the corpus turns out to be bad.
+//! Reads a corpus on all cores and records it in its order, with a commit for every few thousand pages. Acknowledged
+//! pages stay recorded even if the rest of the corpus is bad.
 
 use super::observing::{Observer, RecipeChoice};
 use super::score;
@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const TOGETHER: usize = 5000;
+const BATCH_SIZE: usize = 5000;
 
 /// Record a page as it was seen, or all pages of a corpus
 #[derive(Args, Debug)]
@@ -158,7 +158,7 @@ impl Making {
     }
 }
 
-/// Refuses settings other than those that a repository which is there was made with.
+/// Refuses settings that differ from those of an existing repository.
 pub(crate) fn must_be(wanted: &Wanted, folder: &Path) -> Result<(), Failure> {
     if *wanted == Wanted::default() || !folder.join("pages.redb").exists() {
         return Ok(());
@@ -193,12 +193,12 @@ pub(crate) struct CheckArguments {
 }
 
 impl PageArguments {
-    /// The bytes of the page.
+    /// The content of the page.
     ///
     /// # Errors
     ///
-    /// It cannot be read; or there is nothing on standard input, where a program that failed looks
-    /// like a page that became empty.
+    /// The file cannot be read, or standard input is empty: a program that failed would look like a
+    /// page that became empty.
     fn read(&self) -> Result<(File, Vec<u8>), Failure> {
         let url = self.url.as_deref().unwrap_or_default();
         if self.file.is_none() && Path::new(url).is_file() {
@@ -278,7 +278,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let settings = arguments.making.wanted().made_of(settings);
         let page = read()?;
         if let Some(page) = &page {
-            // A page that is refused leaves no repository behind.
+            // A refused page must not create a repository.
             arguments.page.observe(page, &mut Observer::trying(&fingerprinter, &settings.scope))?;
         }
         let store = Repository::create(folder, settings).map_err(failure)?;
@@ -309,7 +309,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// What was read from a batch of a corpus.
+/// The observations from a batch of a corpus.
 #[derive(Default)]
 struct Batch {
     actions: Vec<Prepared>,
@@ -318,7 +318,7 @@ struct Batch {
     stopped: Option<hapax_corpus::Error>,
 }
 
-/// Many pages, and how to read and report them.
+/// A corpus, and how to read and report it.
 pub(crate) struct Corpus<'a> {
     pub(crate) inputs: &'a [String],
     pub(crate) options: ReadOptions,
@@ -327,7 +327,7 @@ pub(crate) struct Corpus<'a> {
     pub(crate) quiet: bool,
 }
 
-/// Records a corpus in a repository, which is made with these settings if it is not there.
+/// Records a corpus in a repository, which is created with these settings if it does not exist.
 pub(crate) fn record(
     corpus: Corpus<'_>,
     folder: &Path,
@@ -374,7 +374,7 @@ fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Resul
             (passed, skipped) = (passed + batch.passed, skipped + batch.bad.len() as u64);
             progress.pages(batch.actions.len() as u64);
             recorder.waiting.extend(batch.actions);
-            if recorder.waiting.len() >= TOGETHER || batch.stopped.is_some() {
+            if recorder.waiting.len() >= BATCH_SIZE || batch.stopped.is_some() {
                 recorder.commit()?;
             }
             batch.stopped.map_or(Ok(()), |error| Err(corpus_failure(error)))
@@ -428,18 +428,18 @@ fn read(mut batch: hapax_corpus::Batch, observer: &mut Observer) -> Batch {
 }
 
 fn corpus_failure(error: hapax_corpus::Error) -> Failure {
-    // There is no flag for the format here.
+    // These commands have no flag for the format.
     let remedy = error.remedy().filter(|it| *it != Remedy::Format);
     reading::failure(error, remedy)
 }
 
-/// Collects what comes and records it together.
+/// Collects pages and records them in batches.
 struct Recorder<'a> {
     store: &'a mut dyn Pages,
     output: Output,
     json: bool,
     waiting: Vec<Prepared>,
-    /// Pages and redirects.
+    /// Number of committed pages and redirects.
     committed: u64,
     counts: BTreeMap<String, u64>,
 }
@@ -463,7 +463,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// A failure, with what is recorded all the same.
+    /// Adds the number of recorded pages to a failure.
     fn with_recorded(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Run(_) | Failure::Refused(_) if self.committed > 0 => {

@@ -1,10 +1,9 @@
-//! `hapax page fetch`: fetches pages and records them, fit for a cron job.
+//! `hapax page fetch`: fetches pages and records them, suitable for a cron job.
 //!
-//! Safe and polite as the service is: `hapax_server::fetch` does it. An address that is done is
-//! noted in the progress file after its page is on the disk; a run that was stopped goes on
-//! from there. An address that cannot be fetched or answered is done; a repository that does not
-//! take pages ends the run, and what it did not take is not done. One line for each address, as it
-//! comes.
+//! Uses `hapax_server::fetch`, so it is as safe and polite as the service. A finished address is written to the
+//! progress file after its page is on disk; an interrupted run continues there. An address that cannot be fetched or
+//! recorded counts as finished; a failing repository ends the run, and the address stays open. Prints one line per
+//! address as soon as it is finished.
 
 use crate::commands::serve;
 use crate::failure::{Failure, io_error};
@@ -108,7 +107,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Ok(fetched) => record(&mut target, &mut fingerprinter, &fetched, arguments.check),
             Err(error) => Err(Failure::Refused(FetchError::to_string(&error))),
         };
-        // An address that no repository takes is that address's trouble; all else is the run's.
+        // If a repository refuses the address itself, continue with the next one; all other errors
+        // end the run.
         let answered = match answered {
             Ok(verdict) => Ok(verdict),
             Err(Failure::Refused(why)) => Err(why),
@@ -138,20 +138,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line for people, and for `cut`.
+/// A line of tab-separated fields.
 fn fields(of: [&str; 3]) -> String {
     of.map(readable::harmless).join("\t")
 }
 
-/// Where pages are recorded. A folder is made when there is a page to record: an address that cannot be
-/// fetched leaves none behind.
+/// The repository that pages are recorded in. Creates a folder only when there is a page to record,
+/// so that a failed fetch leaves none behind.
 struct Target {
     folder: PathBuf,
     pages: Option<Box<dyn Pages>>,
 }
 
 impl Target {
-    /// What is there, opened before anything is fetched.
+    /// Opens an existing repository before anything is fetched.
     fn open(arguments: &Arguments, by: &Fingerprinter) -> Result<Self, Failure> {
         let folder = arguments.store.clone().unwrap_or_default();
         let pages: Option<Box<dyn Pages>> = match &arguments.server {
@@ -166,7 +166,7 @@ impl Target {
                 }
                 Some(Box::new(service))
             }
-            // Nothing is recorded, so nothing is made.
+            // Nothing is recorded, so no repository is created.
             None if arguments.check => {
                 let store = Repository::open(&folder, Some(by.recipe_id()));
                 Some(Box::new(Folder { store: store.map_err(failure)? }))
@@ -205,7 +205,8 @@ fn record(
         let read = prepare::fetched(by, &fetched.url, content_type, &fetched.body);
         read.map_err(|error| Failure::Refused(error.to_string()))
     };
-    // What is no page leaves no repository behind: the first one is read before there is a key.
+    // Content that is not a page must not create a repository, so the first page is read before
+    // there is a key.
     let (mut seen, mut text) = read(fingerprinter)?;
     let pages = target.pages(fingerprinter)?;
     if let (None, Some(key)) = (fingerprinter.key(), pages.key()) {
@@ -237,7 +238,7 @@ fn lines(path: &Path) -> Result<Vec<String>, Failure> {
     Ok(read.into_iter().filter(|line| !line.is_empty()).collect())
 }
 
-/// What is done, in a file that only grows.
+/// The finished addresses, in an append-only file.
 struct Progress {
     finished: BTreeSet<String>,
     file: Option<(PathBuf, File)>,

@@ -1,7 +1,7 @@
-//! `hapax page`: record in a repository what happened to pages, and ask it about them.
+//! `hapax page`: records pages and their changes in a repository, and queries it.
 //!
-//! - `add` records pages, one or a whole corpus; `check` asks without recording.
-//! - `fetch` gets pages from the web and records or checks them.
+//! - `add` records pages or a whole corpus; `check` queries without recording.
+//! - `fetch` fetches pages from the web and records or checks them.
 //! - `observing` turns bytes and documents into observations.
 //! - `rest` has the short ones: `show`, `forget`, `redirect`, `score`, `expire`, `recheck`.
 
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// A score as a user writes it.
+/// Parses a score.
 fn score(text: &str) -> Result<f64, String> {
     let finite = text.trim().parse().ok().filter(|score: &f64| score.is_finite());
     finite.ok_or_else(|| "a score is a finite number such as 0.7".to_owned())

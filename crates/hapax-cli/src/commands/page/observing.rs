@@ -1,8 +1,7 @@
-//! From bytes and documents to observations.
+//! Turns bytes and documents into observations.
 //!
-//! The recipe is the repository's: a built-in one by its name, any other must be given again. A
-//! document without an address goes by its id. What is neither HTML nor text is passed over: a
-//! repository compares words.
+//! Uses the repository's recipe: a built-in one by its name, any other must be given again. A document without an
+//! address is known by its id. Skips documents that are neither HTML nor text.
 
 use crate::failure::Failure;
 use crate::one_page::Source;
@@ -30,7 +29,7 @@ pub(super) struct RecipeChoice {
 }
 
 impl RecipeChoice {
-    /// Ready to run; for a repository that is there, under its recipe.
+    /// The fingerprinter; of an existing repository, with its recipe.
     pub(super) fn fingerprinter(&self, of: Option<&RecipeId>) -> Result<Fingerprinter, Failure> {
         let name = match (&self.recipe, of) {
             (Some(given), _) => given.clone(),
@@ -49,21 +48,21 @@ impl RecipeChoice {
     }
 }
 
-/// Makes observations; one for each thread.
+/// Creates observations; one per thread.
 #[derive(Clone)]
 pub(super) struct Observer {
     fingerprinter: Fingerprinter,
     scope: Scope,
-    /// Texts go along to a service, which alone has the key that confirms matches.
+    /// Whether to send texts to a service, which alone has the key that confirms matches.
     with_text: bool,
 }
 
 impl Observer {
-    /// For pages that are recorded in this repository.
+    /// An observer for pages that are recorded in this repository.
     ///
     /// # Errors
     ///
-    /// The service answers in a way that this program does not know.
+    /// The service gives an answer that this program does not understand.
     pub(super) fn new(by: &Fingerprinter, store: &dyn Pages) -> Result<Self, Failure> {
         let key = store.key();
         let fingerprinter = match key {
@@ -73,12 +72,12 @@ impl Observer {
         Ok(Self { fingerprinter, scope: store.scope()?, with_text: key.is_none() })
     }
 
-    /// For pages that are only looked at.
+    /// An observer for pages that are not recorded.
     pub(super) fn trying(by: &Fingerprinter, scope: &Scope) -> Self {
         Self { fingerprinter: by.clone(), scope: scope.clone(), with_text: false }
     }
 
-    /// The page in a file, as found at an address.
+    /// Observes the page in a file, at an address.
     ///
     /// # Errors
     ///
@@ -97,7 +96,7 @@ impl Observer {
         Ok((Observation::of_page(url, signed), text))
     }
 
-    /// A document of a corpus; `None` for one that is neither HTML nor text.
+    /// Observes a document of a corpus; `None` if it is neither HTML nor text.
     pub(super) fn document(&mut self, document: &Document<'_>) -> Option<Prepared> {
         let url = document.url.as_deref().unwrap_or(&document.id);
         let signed = hapax_dedup::sign(&mut self.fingerprinter, document).ok()?;

@@ -1,7 +1,6 @@
 //! `hapax page show`, `forget`, `redirect`, `score` and `expire`.
 //!
-//! One question or one commit each. A page that is not known is an error that says so; of several
-//! pages to forget, it is one only if none is known.
+//! One query or one commit each. An unknown page is an error; of several pages to forget, only if all are unknown.
 
 use crate::failure::Failure;
 use crate::output;
@@ -112,7 +111,7 @@ pub(super) fn show(arguments: &PageQuestion) -> Result<(), Failure> {
     output::answer(arguments.json, &page, &output::columns(&rows(&page)))
 }
 
-/// What `hapax dedup` decided, from its output folder.
+/// Prints the decision of `hapax dedup` from its output folder.
 fn show_decided(arguments: &PageQuestion) -> Result<(), Failure> {
     let (folder, name) = (&arguments.store.store, &arguments.url);
     if arguments.market.is_some() {

@@ -1,4 +1,4 @@
-//! `hapax pairs`: fingerprints in, near pairs out.
+//! `hapax pairs`: reads fingerprints and prints near-duplicate pairs.
 
 use crate::commands::fingerprint_files;
 use crate::corpus::or_all_cores;

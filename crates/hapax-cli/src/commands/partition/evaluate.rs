@@ -1,7 +1,7 @@
-//! `hapax partition evaluate`: how good would mappings of this collection be?
+//! `hapax partition evaluate`: compares mappings of a collection.
 //!
-//! The engine's study tries them on an even sample; here its answer becomes a table, JSON or a page.
-//! All settings are checked before the first document is read.
+//! The study of `hapax-partition` tries them on an even sample; this file prints the result as a table, JSON or a
+//! page. Checks all settings before it reads a document.
 
 use super::pages::PageArguments;
 use super::{BoundArguments, refused};
@@ -124,7 +124,7 @@ fn as_json(study: &Study, settings: &StudySettings) -> String {
             json!({
                 "dimensions": trial.dimensions, "machines": trial.machines, "rho": trial.rho,
                 "cells": trial.cells, "imbalance": it.imbalance, "avoided": it.avoided,
-                "lost": 1.0 - it.found, "speed_up": it.speed_up(), "comparisons": it.work,
+                "lost": 1.0 - it.recall, "speed_up": it.speed_up(), "comparisons": it.work,
                 "comparisons_of_busiest": it.slowest, "comparisons_without": it.all,
                 "variation": trial.variation,
             })

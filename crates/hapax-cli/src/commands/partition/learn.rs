@@ -1,4 +1,4 @@
-//! `hapax partition learn`: a sample of pages in, a mapping out.
+//! `hapax partition learn`: learns a mapping from a sample of pages.
 
 use super::pages::PageArguments;
 use super::{BoundArguments, refused};

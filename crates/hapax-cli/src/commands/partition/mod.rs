@@ -1,8 +1,8 @@
-//! `hapax partition`: pages mapped to machines by their lengths.
+//! `hapax partition`: maps pages to machines by their lengths.
 //!
-//! The engine learns, places and evaluates; here documents are read for it and results are written.
+//! The crate `hapax-partition` learns, places and evaluates; this module reads documents and writes results.
 //!
-//! - `pages` reads documents as `hapax dedup` does.
+//! - `pages` reads documents like `hapax dedup`.
 //! - `learn`, `route` and `evaluate` are the commands.
 
 mod evaluate;
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// A setting that the engine refuses is a bad argument.
+/// A setting that the crate refuses is a bad argument.
 fn refused(error: hapax_partition::PartitionError) -> Failure {
     use hapax_partition::PartitionError;
     match error {

@@ -1,4 +1,4 @@
-//! Documents as `hapax dedup` reads them, for the commands of `hapax partition`.
+//! Reads documents like `hapax dedup`, for the commands of `hapax partition`.
 
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
@@ -27,18 +27,18 @@ pub(crate) struct PageArguments {
 }
 
 impl PageArguments {
-    /// What makes words out of texts.
+    /// The fingerprinter that splits texts into words.
     pub(crate) fn fingerprinter(&self) -> Result<Fingerprinter, Failure> {
         self.recipe.fingerprinter()
     }
 
-    /// Refuses to write a result over what is read.
+    /// Refuses an output file that is one of the inputs.
     pub(crate) fn spare(&self, option: &str, out: Option<&Path>) -> Result<(), Failure> {
         overwriting::refuse(option, out, self.recipe.files())?;
         self.reading.spare(option, out, &self.inputs)
     }
 
-    /// So many documents with words, spread evenly over all.
+    /// Samples this number of documents with words, spread evenly over all.
     pub(crate) fn sample(
         &self,
         fingerprinter: &Fingerprinter,
@@ -55,7 +55,7 @@ impl PageArguments {
         Ok(sample.into_kept())
     }
 
-    /// Hands all documents to `take`, in order.
+    /// Passes all documents to `take`, in order.
     pub(crate) fn each(
         &self,
         fingerprinter: &Fingerprinter,

@@ -1,4 +1,4 @@
-//! `hapax partition route`: where pages live, and where new ones must be sent.
+//! `hapax partition route`: prints where pages are stored, and where new ones must be sent.
 
 use super::pages::PageArguments;
 use crate::failure::{Failure, io_error};
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A mapping with the most cells and languages is far smaller.
+/// The largest possible mapping is far smaller.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Print which machine stores a page, and which machines a new page must visit

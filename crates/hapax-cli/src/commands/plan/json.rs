@@ -1,4 +1,4 @@
-//! A plan as `--json` shows it. The engine's types are not a format; these are.
+//! The JSON form of a plan. The engine's types are not a stable format; these are.
 
 use hapax::index::plan::{Candidate, Engine, Machine, Mode, Plan, PlanError, Request};
 use serde::Serialize;
@@ -8,10 +8,10 @@ struct Document<'a> {
     request: RequestRecord,
     machine: MachineRecord,
     candidates: Vec<CandidateRecord>,
-    /// Position among the candidates; null when nothing fits.
+    /// Position among the candidates; null if none fits.
     chosen: Option<usize>,
     reason: Option<&'a str>,
-    /// Bytes the smallest candidate needs, when nothing fits.
+    /// Bytes of the smallest candidate, if none fits.
     needed_bytes: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ struct CandidateRecord {
     fits: bool,
 }
 
-/// Bit positions that name a bucket, and how many of them may differ.
+/// Bit positions that form a key, and how many of them may differ.
 #[derive(Serialize)]
 struct KeyRecord {
     mask: String,

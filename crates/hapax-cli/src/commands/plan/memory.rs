@@ -1,8 +1,9 @@
-//! How much memory this machine has for a program.
+//! The memory that this machine has for a program.
 
 use std::fs::read_to_string;
 
-/// The smaller of what is installed and what the control group allows; `None` where the system does not say.
+/// The smaller of the installed memory and the limit of the control group; `None` if the system
+/// does not say.
 pub(crate) fn of_this_machine() -> Option<u64> {
     let installed = read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];

@@ -1,7 +1,6 @@
-//! `hapax plan`: which index, how large, how fast, before anything is built.
+//! `hapax plan`: predicts which index to use, its size and its speed.
 //!
-//! The engine's planner predicts; this file asks it, lends it a clock and shows the result.
-//! Nothing is built, and no file is read.
+//! The engine's planner predicts; this file gives it a clock and prints the result. Builds nothing and reads no file.
 
 mod json;
 pub(crate) mod memory;
@@ -67,19 +66,19 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// A distance as `--within` takes it.
+/// Parses the distance of `--within`.
 pub(crate) fn bound(text: &str) -> Result<MaxDistance, String> {
     let bits = text.parse().ok().and_then(MaxDistance::new);
     bits.ok_or_else(|| "a distance is 0 to 64 bits".to_owned())
 }
 
-/// A distance of near-duplicates as `--within` takes it.
+/// Parses the distance of `--within` for near-duplicates.
 pub(crate) fn near_bound(text: &str) -> Result<MaxDistance, String> {
     let bits = text.parse().ok().filter(|bits| *bits <= 16).and_then(MaxDistance::new);
     bits.ok_or_else(|| format!("{text} is not in 0..=16"))
 }
 
-/// A share of the matches as `--recall` takes it.
+/// Parses the share of `--recall`.
 pub(crate) fn recall(text: &str) -> Result<Recall, String> {
     let share = text.parse().map_err(|_| "recall is a number above 0 and up to 1".to_owned())?;
     Recall::new(share)
@@ -106,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::answer(arguments.json, &json::document(&request, machine, &listed, &plan), text)?;
     match plan {
         Ok(_) => Ok(()),
-        // Who names no memory may be planning for another machine.
+        // Without --memory, the user may be planning for another machine.
         Err(refused) if arguments.memory.is_none() => {
             say(&format!("{refused}, as this machine has; --memory plans for another"));
             Ok(())
@@ -115,10 +114,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Less memory and up to so much more time is as good.
+/// An engine with less memory and at most this factor in time is preferred.
 const AS_FAST: f64 = 1.1;
 
-/// Is there no smaller engine that finds as much in about the same time?
+/// Whether no smaller engine has the same recall in about the same time.
 fn is_worth_it(candidate: &Candidate, listed: &[Candidate]) -> bool {
     let beats = |other: &Candidate| {
         other.recall >= candidate.recall
@@ -173,7 +172,7 @@ fn engine(engine: &Engine) -> String {
     }
 }
 
-/// Bytes in decimal units, up to what the internet needs.
+/// Bytes in decimal units.
 fn size(bytes: u64) -> String {
     match bytes {
         0..1_000_000_000_000 => crate::readable::bytes(bytes),
@@ -181,7 +180,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Three digits, and a power of ten for large ones.
+/// Three digits, with a power of ten for large numbers.
 fn amount(value: f64) -> String {
     match value {
         v if v < 100.0 => format!("{v:.1}"),

@@ -1,12 +1,11 @@
-//! Amounts as people write them: `8e9`, `10M`, `64GB`, `1.5TiB`.
+//! Parses quantities: `8e9`, `10M`, `64GB`, `1.5TiB`.
 //!
-//! A prefix of one letter is a power of 1000 for counts. Bytes want their unit in full, because
-//! `64G` is one thing to some and another to others.
+//! For counts, a one-letter suffix is a power of 1000. Bytes need a full unit, because `64G` is ambiguous.
 
-/// Largest amount that is understood: beyond it a double counts in steps.
+/// Largest accepted quantity; a double represents all integers up to it.
 const MOST: f64 = 9e15;
 
-/// A number of things, at least none: `1000`, `8e9`, `10M`, `1.5M`.
+/// Parses a count: `1000`, `8e9`, `10M`, `1.5M`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     let how = "a count is a whole number like 1000, 8e9, 10M or 1.5G (k, M, G, T: powers of 1000)";
     let (number, unit) = split(text);
@@ -21,7 +20,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     whole(number, factor, how)
 }
 
-/// A number of bytes: `64GB`, `1.5TiB`, `500 MB`, `8e9`.
+/// Parses a number of bytes: `64GB`, `1.5TiB`, `500 MB`, `8e9`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let how = "a size is a number with a unit like 64GB (powers of 1000), 1.5TiB (powers of 1024) \
                or 8e9 (bytes)";
@@ -50,10 +49,10 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     whole(number, factor.ok_or(how)?, how)
 }
 
-/// The number and the unit behind it.
+/// Splits into number and unit.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
-    // An `e` belongs to the number when digits follow.
+    // An `e` belongs to the number if digits follow.
     let number_like = |(at, c): (usize, char)| match c {
         '0'..='9' | '.' | '_' | '+' | '-' => true,
         'e' | 'E' => {
@@ -67,7 +66,7 @@ fn split(text: &str) -> (&str, &str) {
 
 fn whole(number: &str, factor: f64, how: &str) -> Result<u64, String> {
     let value: f64 = number.replace('_', "").parse().map_err(|_| how.to_owned())?;
-    // 1.1 times a power of 1024 is no whole number; nobody means the fraction of a byte.
+    // 1.1 times a power of 1024 is not an integer; the fraction of a byte is rounded.
     let value = if factor == 1.0 { value } else { (value * factor).round() };
     if !value.is_finite() || value < 0.0 || value.fract() != 0.0 {
         return Err(how.to_owned());
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_read_as_people_write_them() {
+    fn counts_are_parsed_in_their_usual_forms() {
         let read =
             ["0", "1000", "8e9", "10M", "1.5M", "2k", "1_000", "8E9", "3T", "1e3k"].map(count);
         let meant = [0, 1000, 8_000_000_000, 10_000_000, 1_500_000, 2000, 1000, 8_000_000_000];
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn sizes_are_parsed_in_their_usual_forms() {
         let read =
             ["64GB", "1.5TiB", "500 MB", "8e9", "12", "12B", "1kb", "4KiB", "1PB"].map(bytes);
         let meant: [u64; 9] = [
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_with_the_way_out() {
+    fn invalid_quantities_are_refused_with_advice() {
         for text in
             ["", "many", "1.5", "-3", "8e", "nan", "inf", "10X", "10 M M", "1e300", "é", "5é"]
         {

@@ -1,4 +1,4 @@
-//! Search logs as a user names them.
+//! Opens the search logs that the user names.
 
 use crate::failure::Failure;
 use crate::readable;

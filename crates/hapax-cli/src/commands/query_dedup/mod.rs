@@ -1,9 +1,9 @@
-//! `hapax query-dedup`: duplicates go where people look first.
+//! `hapax query-dedup`: removes duplicates where users see them first.
 //!
 //! - `log` opens search logs.
-//! - `text` says what a run did.
+//! - `text` summarizes a run.
 //!
-//! The job is `hapax_search::clean`; here arguments become its settings, and its progress a bar.
+//! The job is `hapax_search::clean`. This module turns arguments into its settings, and its progress into a bar.
 
 mod log;
 mod text;

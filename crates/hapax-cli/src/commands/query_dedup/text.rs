@@ -1,4 +1,4 @@
-//! What a run did, in a few lines.
+//! The summary of a run, in a few lines.
 
 use crate::readable::{self, count, counted};
 use hapax_search::clean::{Effect, Finished, Summary};

@@ -1,9 +1,7 @@
-//! `hapax rank`: links in, the authority of each page out.
+//! `hapax rank`: computes the authority of pages from links.
 //!
-//! Scores appear when they are complete. What was left out is counted and reported, and so is whether
-//! the scores converged.
-//!
-//! The scores are `hapax_search::rank`'s; here files are opened and results are printed.
+//! Scores appear atomically. Reports how much input was skipped, and whether the scores converged.
+//! `hapax_search::rank` computes the scores; this file opens files and prints results.
 
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;

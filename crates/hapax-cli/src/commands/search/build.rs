@@ -1,9 +1,8 @@
-//! `hapax search build` and `hapax search add`: a corpus into an index.
+//! `hapax search build` and `hapax search add`: add a corpus to an index.
 //!
-//! Threads read, extract and fingerprint documents; their results come in the order of the corpus, so
-//! that of several documents with one name the last stays, whatever the number of threads. As many
-//! threads sort words into the index. Memory is what the index may hold before it writes, and a
-//! bounded number of documents on their way.
+//! Threads read, extract and fingerprint documents; results are processed in corpus order, so of several documents
+//! with one name the last counts, for any number of threads. As many threads sort words into the index. Memory is the
+//! writer's limit plus a bounded number of documents in progress.
 
 use std::path::PathBuf;
 
@@ -139,7 +138,7 @@ impl CorpusToIndex {
     }
 }
 
-/// What the index gets of a document; `None` when there is nothing to search.
+/// The indexed page of a document; `None` if it has no searchable text.
 fn page_of(at_hand: AtHand<'_>, scores: Option<&Scores>) -> Option<SearchPage> {
     let AtHand { document, page, signature } = at_hand;
     let page = page.ok()?;

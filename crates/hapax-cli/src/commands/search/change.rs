@@ -1,7 +1,8 @@
-//! `hapax search remove`, `restore` and `compact`: documents out of an index, back, and given up.
+//! `hapax search remove`, `restore` and `compact`: hide documents of an index, show them again, and delete them
+//! permanently.
 //!
-//! Documents are named on the command line or in a file, one a line. All of them change or none
-//! does: a name that no document has is refused.
+//! Documents are named on the command line or in a file, one per line. A change applies to all of them or none: an
+//! unknown name is refused.
 
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -70,7 +71,7 @@ struct Names {
     names: Option<PathBuf>,
 }
 
-/// Removes or marks.
+/// Removes or marks documents.
 pub(super) fn remove(arguments: &Arguments) -> Result<(), Failure> {
     let names = arguments.names.read()?;
     let (change, done) = match arguments.mark {
@@ -80,7 +81,7 @@ pub(super) fn remove(arguments: &Arguments) -> Result<(), Failure> {
     apply(arguments.place.place()?.open(None)?, change, &names, done)
 }
 
-/// Restores or unmarks.
+/// Restores or unmarks documents.
 pub(super) fn restore(arguments: &RestoreArguments) -> Result<(), Failure> {
     let (change, done) = match arguments.mark {
         true => (Change::Unmark, "no longer marked"),

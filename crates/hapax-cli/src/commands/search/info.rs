@@ -1,4 +1,4 @@
-//! `hapax search info`: what an index is and how much is in it.
+//! `hapax search info`: describes an index and its contents.
 
 use clap::Args;
 use hapax_search::{Removing, Totals};
@@ -27,7 +27,7 @@ struct Described {
     documents: u64,
     removed: u64,
     marked: u64,
-    /// On disk; a database counts indexes and overhead too.
+    /// Size on disk; for a database with indexes and overhead.
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     segments: Option<u64>,

@@ -1,9 +1,9 @@
-//! `hapax search`: a search index of one's own pages, with near-duplicates folded on request.
+//! `hapax search`: a search index of the user's pages that can fold near-duplicates.
 //!
-//! - `build` makes an index, and adds to one.
-//! - `change` takes documents out, puts them back, and gives them up.
-//! - `place` is where an index is: in a folder or in a database.
-//! - `query` asks, `info` describes.
+//! - `build` creates an index and adds to it.
+//! - `change` removes, restores and deletes documents.
+//! - `place` is the location of an index: a folder or a database.
+//! - `query` searches, `info` describes.
 
 mod build;
 mod change;
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// An engine's error as the program prints it.
+/// Converts an engine's error.
 pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::Run(anyhow::Error::new(error))
 }
@@ -74,7 +74,7 @@ pub(crate) fn policy(path: &Path) -> Result<Policy, Failure> {
     Ok(Policy::from_toml(&text).map_err(named)?)
 }
 
-/// A file of scores, if one is named.
+/// Reads a file of scores, if one is named.
 pub(crate) fn scores(path: Option<&Path>) -> Result<Option<Scores>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let named = |error| anyhow::Error::new(error).context(readable::path(path));

@@ -1,7 +1,7 @@
-//! Where a search index is: in a folder, or in a PostgreSQL database.
+//! The location of a search index: a folder, or a PostgreSQL database.
 //!
-//! Opens either for questions, changes or pages and gives the commands one type to work with.
-//! Passwords of connections are never part of a name that is kept.
+//! Opens either for searches, changes or new pages and gives the commands one type to work with. Stored names never
+//! contain the passwords of connections.
 
 use std::path::PathBuf;
 
@@ -58,13 +58,13 @@ pub(crate) enum Place {
     Database(String),
 }
 
-/// An index, open for questions and changes.
+/// An index opened for searches and changes.
 pub(crate) enum Opened {
     Folder(Box<TantivyIndex>),
     Database(Box<PostgresIndex>),
 }
 
-/// An index, open for pages.
+/// An index opened for new pages.
 pub(crate) enum Filling {
     Folder(Box<Writer>),
     Database(Box<Loader>),
@@ -83,7 +83,7 @@ impl NewPlaceArguments {
 }
 
 impl MovedArguments {
-    /// What was named, or else the index that a run remembers.
+    /// The named index, or the one that the run has recorded.
     pub(crate) fn place(&self, remembered: Option<&str>) -> Result<Place, Failure> {
         let before = || {
             remembered.map(|name| match postgres::named(name) {
@@ -91,7 +91,7 @@ impl MovedArguments {
                 None => Place::Folder(PathBuf::from(name)),
             })
         };
-        // A run that was killed at once remembers nothing.
+        // A run that was killed immediately has recorded nothing.
         named(self.index.as_ref(), self.postgres.as_ref()).or_else(before).ok_or_else(missing)
     }
 }
@@ -106,7 +106,7 @@ fn missing() -> Failure {
 }
 
 impl Place {
-    /// How runs remember it; the password of a connection is left out.
+    /// The name that runs record, without the password of a connection.
     pub(crate) fn name(&self) -> Result<String, Failure> {
         match self {
             Self::Folder(folder) => {
@@ -118,7 +118,7 @@ impl Place {
         }
     }
 
-    /// Opens it, and makes sure of its recipe where one is named.
+    /// Opens the index, and checks its recipe if one is given.
     pub(crate) fn open(&self, recipe: Option<&RecipeId>) -> Result<Opened, Failure> {
         Ok(match self {
             Self::Folder(folder) => {
@@ -138,7 +138,7 @@ impl Place {
         })
     }
 
-    /// Opens it for pages of this recipe.
+    /// Opens the index for new pages of this recipe.
     pub(crate) fn fill(
         &self,
         recipe: &RecipeId,
@@ -154,7 +154,7 @@ impl Place {
         })
     }
 
-    /// Begins an index of this recipe.
+    /// Creates an index of this recipe.
     pub(crate) fn create(
         &self,
         recipe: &RecipeId,
@@ -172,7 +172,7 @@ impl Place {
 }
 
 impl Filling {
-    /// The folder of an index that is not complete.
+    /// The temporary folder of an incomplete index.
     pub(crate) fn temporary(&self) -> Option<PathBuf> {
         match self {
             Self::Folder(writer) => writer.temporary().map(Into::into),
@@ -187,7 +187,7 @@ impl Filling {
         }
     }
 
-    /// Lets everything take effect.
+    /// Makes all changes take effect.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Folder(writer) => writer.finish().map_err(failed),

@@ -1,7 +1,7 @@
-//! `hapax search query`: the best results, copies folded under the one that the policy keeps.
+//! `hapax search query`: prints the best results, with copies folded under the one that the policy keeps.
 //!
-//! Results go to standard output, as text or as the JSON of the service; how many there were and how
-//! many were folded goes to standard error.
+//! Results go to standard output, as text or as the JSON of the service; the numbers of results and of folded copies
+//! go to standard error.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::output::{self, Output};
 use crate::progress::say;
 use crate::readable;
 
-/// How much of a title a line shows.
+/// Maximum length of a displayed title in characters.
 const LINE: usize = 160;
 
 /// Query an index
@@ -139,7 +139,7 @@ fn lines(hit: &Hit, bold: bool) -> String {
     text
 }
 
-/// The passage with the words of the query, which are bold on a terminal.
+/// The passage with the words of the query, in bold on a terminal.
 fn passage(snippet: &Snippet, bold: bool) -> String {
     let piece = |(marked, piece): (bool, String)| match marked && bold {
         true => format!("\x1b[1m{}\x1b[0m", readable::harmless(&piece)),

@@ -1,7 +1,7 @@
-//! `hapax serve`: the service and its web page, over one repository.
+//! `hapax serve`: runs the service with its web page on one repository.
 //!
-//! Settings come from the embedded default, a file, the environment and flags; this file only
-//! gathers them. The service itself is the `hapax-server` crate.
+//! Settings come from the embedded default, a file, the environment and flags; this file only combines them. The
+//! service is the crate `hapax-server`.
 
 use crate::failure::{Failure, io_error};
 use crate::progress::say;
@@ -110,7 +110,7 @@ fn source(of: &str) -> Source {
     }
 }
 
-/// Opens a repository, or makes one if there is none.
+/// Opens a repository, or creates it if there is none.
 pub(crate) fn open(
     folder: &Path,
     by: &Fingerprinter,
@@ -130,7 +130,7 @@ pub(crate) fn open(
     Ok(repository.map_err(anyhow::Error::new)?)
 }
 
-/// Default, file, environment, flag.
+/// Combines default, file, environment and flag; the later one takes precedence.
 pub(crate) fn settings(file: Option<&Path>, listen: Option<SocketAddr>) -> Result<Config, Failure> {
     let mut layers = Layers::new().map_err(wrong)?;
     if let Some(path) = file {

@@ -1,7 +1,7 @@
-//! `hapax store`: backups of a repository, repositories from backups, and which copy takes writes.
+//! `hapax store`: backs up, restores and promotes repositories.
 //!
-//! What a backup is and when it counts is the store's to say; this file names places. A place is a folder, or an address
-//! of an object store ([`place`]).
+//! The store defines what a backup is and when it is valid; this file handles locations. A location is a folder, or
+//! an address of an object store ([`place`]).
 
 mod place;
 

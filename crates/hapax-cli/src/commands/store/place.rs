@@ -1,4 +1,4 @@
-//! Where backups are: a folder, or an address of an object store.
+//! The location of backups: a folder, or an address of an object store.
 
 use crate::failure::Failure;
 use hapax_remote::{Finder, Folder, Found, is_address};
@@ -17,7 +17,7 @@ pub(super) fn of(text: &str) -> Result<Box<dyn Place>, Failure> {
 struct Objects(Folder);
 
 impl Place for Objects {
-    /// Those of the folder itself, as of a local one.
+    /// Only the folder's own names, as for a local folder.
     fn names(&self) -> io::Result<Vec<String>> {
         let mut names = self.0.list()?;
         names.retain(|name| !name.contains('/'));
@@ -34,7 +34,7 @@ impl Place for Objects {
         }
     }
 
-    /// An object appears when all of it was sent.
+    /// The object appears after all of it was sent.
     fn write(
         &self,
         name: &str,

@@ -1,10 +1,10 @@
-//! Checks the sizes that the pages of a Parquet file claim, before the library allocates them.
+//! Checks the sizes claimed by the pages of a Parquet file before the library allocates memory for them.
 //!
-//! The library reserves what a page claims, unpacks gzip and LZ4 without a limit, and copies a dictionary value for
-//! every row that names it, so a few kilobytes could take all memory. All page headers of a column are read first.
-//! Guarantees that no page unpacks to more than [`VALUES`] times the longest value the caller reads
-//! (`limits.record`). [`Claims::rows`] says how many rows can be decoded together so that copied values stay within
-//! one value's length, or one row. Does not bound time: nulls cost nothing to write.
+//! The library reserves what a page claims, unpacks gzip and LZ4 without a limit, and copies a dictionary value
+//! for every row that refers to it, so a few kilobytes could take all memory. Reads all page headers of a
+//! column first. Guarantees that no page unpacks to more than [`VALUES`] times the longest value allowed
+//! (`limits.record`). [`Claims::rows`] is the number of rows that can be decoded together so that copied values
+//! stay within one value's length, or one row. Does not bound time, because nulls take no space.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -14,49 +14,48 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
 use super::header::{DELTA_BYTE_ARRAY, DICTIONARY_PAGE, Header};
 
-/// A page holds several values: it may be so many times as long as the longest that is read.
+/// A page may be this many times as long as the longest value, because it holds several.
 const VALUES: u64 = 4;
 
-/// How far a byte unpacks at most: deflate and LZ4 by their formats, Snappy by its copies of up to 64
+/// Maximum expansion by compression: deflate and LZ4 by their formats, Snappy by copies of up to 64
 /// bytes in three.
 const GZIP_GROWTH: u64 = 1032;
 const LZ4_GROWTH: u64 = 255;
 const SNAPPY_GROWTH: u64 = 22;
-/// What a few bytes may hold beyond that, by the headers of the formats.
+/// Additional bytes for headers of the formats.
 const SLACK: u64 = 64;
 
-/// An element of a list takes at least so much when it is decoded.
+/// Minimum decoded size of an element of a list.
 const ELEMENT_BYTES: u64 = 4;
 
 /// Why a column is not read.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The system would not read the file.
     Io(io::Error),
-    /// It contradicts the format, or cannot be true.
+    /// It violates the format or cannot be true.
     Damaged(String),
-    /// It may be true, and is longer than the caller is ready to hold.
+    /// It may be true, but exceeds the limit.
     TooLong {
-        /// The most that is read.
+        /// The limit.
         limit: u64,
     },
 }
 
-/// What the pages of the checked columns can come to.
+/// Upper bounds for the checked columns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claims {
     longest: u64,
-    /// The longest value that rows may share, 0 when each row has its own.
+    /// The longest value that rows may share, 0 if each row has its own.
     shared: u64,
 }
 
 impl Claims {
-    /// Nothing is known yet; `longest` is the longest value that is read.
+    /// Before any column was checked; `longest` is the longest value allowed.
     pub(super) fn new(longest: u64) -> Self {
         Self { longest: longest.max(1), shared: 0 }
     }
 
-    /// Looks at the columns of a row group that `wanted` says will be read.
+    /// Checks the columns of a row group for which `wanted` is true.
     pub(super) fn check(
         &mut self,
         file: &File,
@@ -72,7 +71,7 @@ impl Claims {
         Ok(())
     }
 
-    /// How many rows, of `most`, can be decoded together.
+    /// How many rows, at most `most`, can be decoded together.
     pub(super) fn rows(&self, most: usize) -> usize {
         match self.longest.checked_div(self.shared) {
             Some(rows) => usize::try_from(rows).unwrap_or(usize::MAX).clamp(1, most.max(1)),
@@ -89,7 +88,7 @@ impl Claims {
         let limit = self.longest.saturating_mul(VALUES);
         let kind = column.column_type();
         if kind == Type::FIXED_LEN_BYTE_ARRAY {
-            // Rows without a value take its room all the same.
+            // Rows without a value take space all the same.
             let length = u64::try_from(column.column_descr().type_length()).unwrap_or(0);
             if length > limit {
                 return Err(Refusal::TooLong { limit });
@@ -97,8 +96,8 @@ impl Claims {
             self.shared = self.shared.max(length);
         }
         let (start, mut left) = column.byte_range();
-        // Behind the last row nothing is read, and some writers state a wrong length. How many rows
-        // a page of lists has is not said.
+        // Nothing is read after the last row, and some writers state a wrong length. Pages of lists
+        // do not state their number of rows.
         let mut values = if column.column_descr().max_rep_level() == 0 { rows } else { u64::MAX };
         let mut source = BufReader::with_capacity(16 << 10, file);
         source.seek(SeekFrom::Start(start)).map_err(Refusal::Io)?;
@@ -138,8 +137,8 @@ impl Refusal {
     }
 }
 
-/// Unpacks a page into nothing where only that shows its length, and refuses impossible claims.
-/// Says how many bytes of it were read.
+/// Refuses impossible claims, unpacking a page to nowhere if only that shows its length. Returns
+/// the number of bytes read.
 fn unpack(
     source: &mut BufReader<&File>,
     compression: Compression,
@@ -168,7 +167,7 @@ fn unpack(
     skip(source, levels).map_err(Refusal::Io)?;
     let mut body = source.take(packed);
     let most = limit.saturating_add(1);
-    // What is no such stream ends early, and the library will say so.
+    // Invalid streams end early; the library reports them.
     let unpacked = match compression {
         Compression::GZIP(_) => length(flate2::read::MultiGzDecoder::new(&mut body), most),
         _ => length(lz4_flex::frame::FrameDecoder::new(&mut body), most),
@@ -179,7 +178,7 @@ fn unpack(
     Ok(page.packed - body.limit())
 }
 
-/// How long a stream is, up to `most`, or to where it is damaged.
+/// The length of a stream, up to `most` or to damage.
 fn length(stream: impl Read, most: u64) -> u64 {
     let (mut stream, mut buffer, mut sum) = (stream.take(most), [0; 16 << 10], 0);
     while let Ok(read @ 1..) = stream.read(&mut buffer) {

@@ -1,13 +1,13 @@
-//! Reads the sizes in the header of a Parquet page, from Thrift's compact protocol.
+//! Reads the sizes in the header of a Parquet page (Thrift compact protocol).
 //!
-//! Stricter than the library, which trusts field numbers: a field of another type, out of order or out of range is
-//! an error, so both see the same header or it is refused.
+//! Stricter than the library, which trusts field numbers: a field of the wrong type, out of order or out of
+//! range is an error, so both read the same header or it is refused.
 //!
 //! Source: the Parquet format's `PageHeader`; "Thrift compact protocol encoding".
 
 use std::io::{self, Read};
 
-/// What a page says of itself.
+/// The header of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) kind: u64,
@@ -15,13 +15,13 @@ pub(super) struct Header {
     pub(super) packed: u64,
     pub(super) values: u64,
     pub(super) encoding: u64,
-    /// Bytes of levels before the packed part; only in pages of the second version.
+    /// Bytes of levels before the compressed part; only in pages of version 2.
     pub(super) levels: u64,
 }
 
 /// [`Header::kind`]
 pub(super) const DICTIONARY_PAGE: u64 = 2;
-/// [`Header::encoding`]: values share the beginnings of those before.
+/// [`Header::encoding`]: values share prefixes with previous ones.
 pub(super) const DELTA_BYTE_ARRAY: u64 = 7;
 
 // Kinds of fields.
@@ -39,18 +39,18 @@ const MAP: u8 = 11;
 pub(super) const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
-// Structures that a header may hold, by the number of their field; the header itself is none.
+// Structures inside a header, by their field number; 0 is the header itself.
 const PAGE: u64 = 0;
 const DATA: u64 = 5;
 const INDEX: u64 = 6;
 const DICTIONARY: u64 = 7;
 const DATA_2: u64 = 8;
 
-/// No header of a real file is nested deeper than three.
+/// Real headers are nested at most three deep.
 const DEEPEST: u32 = 8;
 
 impl Header {
-    /// Reads a header and leaves `source` behind it.
+    /// Reads a header; `source` is after it then.
     pub(super) fn read(source: &mut impl Read) -> io::Result<Self> {
         let mut header = Self::default();
         header.fields(source, PAGE, 0)?;
@@ -84,8 +84,7 @@ impl Header {
     }
 }
 
-/// The kind of the next field, whose number takes the place of that of the one before; `None` at the end of a
-/// structure.
+/// The kind of the next field; `number` is updated to that field. `None` at the end of a structure.
 pub(super) fn field(source: &mut impl Read, number: &mut u64) -> io::Result<Option<u8>> {
     let head = byte(source)?;
     let (step, kind) = (head >> 4, head & 15);
@@ -103,7 +102,7 @@ pub(super) fn field(source: &mut impl Read, number: &mut u64) -> io::Result<Opti
     Ok(Some(kind))
 }
 
-/// Passes over a field.
+/// Skips a field.
 pub(super) fn skip(source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> {
     if depth > DEEPEST {
         return Err(wrong("is nested too deeply"));
@@ -145,8 +144,8 @@ pub(super) fn skip(source: &mut impl Read, kind: u8, depth: u32) -> io::Result<(
     }
 }
 
-/// Unlike a field, an element that is true or false takes a byte: every element takes one, so a
-/// list ends with its source, whatever it claims.
+/// Unlike a field, a boolean element takes a byte. So every element takes at least one, and a list
+/// ends with its source, whatever it claims.
 fn skip_element(source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> {
     match kind {
         TRUE | FALSE => byte(source).map(drop),
@@ -154,7 +153,7 @@ fn skip_element(source: &mut impl Read, kind: u8, depth: u32) -> io::Result<()> 
     }
 }
 
-/// The kinds a field may have; empty for those that the format does not know.
+/// The valid kinds of a field; empty for unknown fields.
 fn expected(within: u64, number: u64) -> &'static [u8] {
     match (within, number) {
         (PAGE, 1..=4) | (DATA, 1..=4) | (DICTIONARY, 1..=2) | (DATA_2, 1..=6) => &[INT],
@@ -187,7 +186,7 @@ pub(super) fn zigzag(source: &mut impl Read) -> io::Result<i64> {
     Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
 }
 
-/// A size: none is negative, and all have 32 bits.
+/// A size: not negative, 32 bits.
 fn int(source: &mut impl Read) -> io::Result<u64> {
     let value = unsigned(zigzag(source)?)?;
     if value > i32::MAX as u64 {
@@ -220,7 +219,7 @@ mod tests {
         (header, bytes.len())
     }
 
-    /// A data page of 300 bytes, 70 packed, 9 values, with statistics and a field nobody knows.
+    /// A data page of 300 bytes, 70 compressed, 9 values, with statistics and an unknown field.
     const PLAIN: &[u8] = &[
         0x15, 0, // kind 0
         0x15, 0xd8, 0x04, // unpacked 300
@@ -250,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_might_read_otherwise_is_refused() {
-        // A size that is a string, a size below zero, one beyond 32 bits, a field twice.
+    fn headers_that_the_library_might_read_differently_are_refused() {
+        // A size that is a string, a negative size, one beyond 32 bits, a repeated field.
         for bytes in [
             &[0x28, 1, b'x', 0][..],
             &[0x25, 1, 0],

@@ -1,8 +1,9 @@
 //! Checks the size and nesting of a Parquet file's schema before the library parses it.
 //!
-//! The library recurses over the schema: 12 kB that nest 1,450 deep would overflow the stack, which nothing can
-//! catch. Here the footer's list is walked without recursion. Guarantees at most [`MOST`] elements, [`DEEPEST`]
-//! deep. Stricter than the library, like [`header`](super::header): fields out of order are refused.
+//! The library recurses over the schema, so 12 kB nested 1,450 deep would overflow the stack, which cannot be
+//! caught. Here the footer's list is walked without recursion. Guarantees at most [`MOST`] elements,
+//! [`DEEPEST`] deep. Stricter than the library, like [`header`](super::header): fields out of order are
+//! refused.
 //!
 //! Source: the Parquet format's `FileMetaData` and `SchemaElement`.
 
@@ -14,12 +15,12 @@ use super::header::{INT, LIST, STRUCT, byte, field, skip, varint, zigzag};
 
 /// Real schemas are nested less than twenty deep.
 const DEEPEST: usize = 64;
-/// Columns and groups of columns.
+/// Maximum number of columns and groups.
 const MOST: u64 = 100_000;
-/// What a file ends with: the length of the footer, and the format's name.
+/// Bytes at the end of a file: the length of the footer, and the magic.
 const END: u64 = 8;
 
-/// Looks at the schema of a file; one that has no footer is left to the library.
+/// Checks the schema of a file; a file without footer is left to the library.
 pub(super) fn check(file: &File) -> Result<(), Refusal> {
     let mut file = file;
     let length = file.seek(SeekFrom::End(0)).map_err(Refusal::Io)?;
@@ -55,7 +56,7 @@ fn walk(source: &mut impl Read) -> io::Result<()> {
     Ok(())
 }
 
-/// The elements of a schema, each before those in it.
+/// Walks the elements of a schema, parents first.
 fn elements(source: &mut impl Read) -> io::Result<()> {
     let head = byte(source)?;
     let count = match head >> 4 {
@@ -68,7 +69,7 @@ fn elements(source: &mut impl Read) -> io::Result<()> {
     if count > 0 && head & 15 != STRUCT {
         return Err(wrong("its schema has an element that is not a structure".to_owned()));
     }
-    // How many elements are still to come at each depth.
+    // The number of remaining elements at each depth.
     let mut open: Vec<u64> = Vec::new();
     for _ in 0..count {
         let mut children = 0;
@@ -138,7 +139,7 @@ mod tests {
         walk(&mut &footer(&deepest)[..]).unwrap();
         let endless = [0x29, 0xfc, 0xff, 0xff, 0xff, 0x7f];
         assert!(walk(&mut &endless[..]).unwrap_err().to_string().contains("elements"));
-        // A second schema behind the first.
+        // A second schema after the first.
         let twice = [&footer(&[None])[..4], &[0x05, 4, 2]].concat();
         assert!(walk(&mut &twice[..]).is_err());
     }

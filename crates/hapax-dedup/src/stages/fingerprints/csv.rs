@@ -1,7 +1,7 @@
-//! Fingerprints as CSV (RFC 4180): a header, then one document a record.
+//! Fingerprints as CSV (RFC 4180): a header, then one record per document.
 //!
-//! Written: `id,url,recipe,fingerprint,content,words,features,too_short,sketch`. Read: any file whose
-//! header has a column `fingerprint`; `id`, `url`, `recipe`, `content`, `too_short` and `sketch` may be missing.
+//! Writes `id,url,recipe,fingerprint,content,words,features,too_short,sketch`. Reads any file whose header has
+//! a column `fingerprint`; `id`, `url`, `recipe`, `content`, `too_short` and `sketch` are optional.
 
 use std::io::BufRead;
 
@@ -14,7 +14,7 @@ use super::{Listed, Stated, Take, content, sketch};
 /// The first line of a file.
 pub const HEADER: &str = "id,url,recipe,fingerprint,content,words,features,too_short,sketch\r\n";
 
-/// One document as a record.
+/// A document as a record.
 pub fn record(id: &str, url: Option<&str>, recipe: &str, signature: &Signature) -> String {
     let comparable = signature.comparable.as_ref();
     let cells = [
@@ -38,7 +38,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Does a file that begins so have a header with a column `fingerprint`?
+/// Whether a file with this beginning has a header with a column `fingerprint`.
 pub(super) fn is_header(first: &[u8]) -> bool {
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end();
     let named = |cell: &[u8]| {
@@ -47,7 +47,7 @@ pub(super) fn is_header(first: &[u8]) -> bool {
     line.split(|&byte| byte == b',').filter(|cell| cell.len() > 2).any(named)
 }
 
-/// Calls `take` with every record.
+/// Calls `take` for every record.
 pub(super) fn each<E: From<LinesError>>(
     reader: &mut dyn BufRead,
     take: Take<'_, E>,
@@ -98,12 +98,12 @@ fn text(cell: Option<&[u8]>) -> Result<Option<&str>, String> {
 
 struct Records<'a> {
     reader: &'a mut dyn BufRead,
-    /// The line the next record begins on, from 1.
+    /// The line on which the next record begins, from 1.
     line: u64,
 }
 
 impl Records<'_> {
-    /// Replaces `cells` by those of the next record; blank lines are passed over.
+    /// Replaces `cells` by those of the next record; skips blank lines.
     fn next(&mut self, cells: &mut Vec<Vec<u8>>) -> Result<bool, LinesError> {
         cells.clear();
         let (mut cell, mut bytes, mut within_quotes) = (Vec::new(), Vec::new(), false);
@@ -146,11 +146,12 @@ impl Records<'_> {
     }
 }
 
-/// Cuts a line into cells at commas; the last one stays in `cell`. Is it still within quotes?
+/// Splits a line into cells at commas; the last one stays in `cell`. Returns whether the line ends
+/// inside quotes.
 ///
 /// # Errors
 ///
-/// Something other than a comma stands behind a closing quote.
+/// A closing quote is followed by something other than a comma.
 pub fn split(
     line: &[u8],
     mut quotes: bool,

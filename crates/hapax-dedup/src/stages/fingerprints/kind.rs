@@ -1,8 +1,8 @@
-//! Files that hold no fingerprints, and the command that reads them.
+//! Recognizes files that hold no fingerprints, for errors that name the right command.
 
 use super::super::LinesError;
 
-/// What a file begins with, what it is, and what to do with it.
+/// First bytes of a file, what it is, and what to do with it.
 const KINDS: &[(&[u8], &str)] = &[
     (
         b"\x1f\x8b",
@@ -27,7 +27,7 @@ const KINDS: &[(&[u8], &str)] = &[
     ),
 ];
 
-/// The error for a file that begins with these bytes, unless they may be fingerprints.
+/// The error for a file that begins with these bytes; `None` if it may hold fingerprints.
 pub(super) fn foreign(first: &[u8]) -> Option<LinesError> {
     let text = first.trim_ascii_start();
     let known = KINDS.iter().find(|(start, _)| first.starts_with(start) || text.starts_with(start));
@@ -43,7 +43,7 @@ pub(super) fn folder() -> LinesError {
     LinesError::foreign("it is a folder: hapax fingerprint makes fingerprints of the pages in it")
 }
 
-/// The error for a JSON object that has no fingerprint.
+/// The error for a JSON object without a fingerprint.
 pub(super) fn json_without_fingerprint(is_pair: bool) -> String {
     match is_pair {
         true => "this is a pair: hapax groups reads pairs",
@@ -54,7 +54,7 @@ pub(super) fn json_without_fingerprint(is_pair: bool) -> String {
     .to_owned()
 }
 
-/// The same for a table without a column that every table of fingerprints has.
+/// The error for a table without a required column.
 pub(super) fn table_without(column: &str, columns: &[&str]) -> LinesError {
     let has = |name| columns.contains(&name);
     LinesError::foreign(&if has("text") || has("html") || has("content") && !has("fingerprint") {

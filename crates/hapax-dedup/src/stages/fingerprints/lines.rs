@@ -1,7 +1,7 @@
-//! One fingerprint a line: digits and a name, or a JSON object. The only parser of such lines.
+//! Parses fingerprints by lines: digits and a name, or a JSON object. The only parser of such lines.
 //!
-//! Each line is understood for itself, so a file may mix both kinds, but not recipes.
-//! Tables and `.hpx` files are read by its sibling modules.
+//! Each line is parsed by itself, so a file may mix both kinds, but not recipes. Tables and `.hpx` files are
+//! read by sibling modules.
 
 use std::io::BufRead;
 
@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::super::{LinesError, each_line};
 use super::{Listed, Stated, Take, content, kind, sketch};
 
-/// What stands for the fingerprint of a page that has none.
+/// In place of the fingerprint of a page without one.
 pub(super) const NONE: &[u8] = b"----------------";
 
-/// Calls `take` with every line that is not blank.
+/// Calls `take` for every line that is not blank.
 pub(super) fn each<E: From<LinesError>>(
     reader: &mut dyn BufRead,
     take: Take<'_, E>,
@@ -34,7 +34,7 @@ pub(super) fn each<E: From<LinesError>>(
 
 #[derive(Deserialize)]
 struct Line {
-    /// Null for a page without features; not there at all in a line of something else.
+    /// Null for a page without features; missing if the line is something else.
     #[serde(default, deserialize_with = "even_null")]
     fingerprint: Option<Value>,
     id: Option<Value>,
@@ -52,7 +52,7 @@ fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Err
     Value::deserialize(from).map(Some)
 }
 
-/// The recipe a line states, and what it lists.
+/// The recipe that a line states, and its document.
 fn json(text: &[u8]) -> Result<(Option<String>, Listed), String> {
     let line: Line = serde_json::from_slice(text).map_err(|error| format!("bad JSON: {error}"))?;
     let Some(given) = line.fingerprint else {
@@ -93,7 +93,7 @@ fn json(text: &[u8]) -> Result<(Option<String>, Listed), String> {
     Ok((line.recipe, listed))
 }
 
-/// Sums must be those of the fingerprint. One of zero may have been cut to either value.
+/// Checks that sums fit the fingerprint. A sum of zero allows either bit.
 fn bit_sums(given: &[i64], fingerprint: Fingerprint) -> Result<Box<BitSums>, String> {
     let sums: [i64; 64] = given
         .try_into()
@@ -117,7 +117,7 @@ fn plain(text: &[u8]) -> Result<Listed, String> {
     };
     let end = text.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
-    // `fingerprint` writes two spaces, and what follows is the path to the byte.
+    // `fingerprint` writes two spaces; everything after them is the path, to the byte.
     let name = match rest {
         [b' ', b' ', name @ ..] => name,
         [_, name @ ..] => name.trim_ascii_start(),
@@ -129,7 +129,7 @@ fn plain(text: &[u8]) -> Result<Listed, String> {
     Ok(Listed { name, fingerprint, ..Listed::default() })
 }
 
-/// Undoes what `hapax fingerprint` does to a path with line breaks.
+/// Undoes the escaping of line breaks in paths by `hapax fingerprint`.
 fn unescaped(name: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(name.len());
     let mut bytes = name.iter();
@@ -144,11 +144,11 @@ fn unescaped(name: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// 16 hexadecimal digits, `0x` and up to 16, or a decimal number.
+/// Parses 16 hexadecimal digits, `0x` and up to 16, or a decimal number.
 pub(super) fn fingerprint(digits: &[u8]) -> Result<Fingerprint, String> {
     let text = std::str::from_utf8(digits).unwrap_or_default();
     let prefixed = text.strip_prefix("0x").or(text.strip_prefix("0X"));
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` would accept a sign.
     let bits = match prefixed.or((text.len() == 16).then_some(text)) {
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             u64::from_str_radix(digits, 16).ok()

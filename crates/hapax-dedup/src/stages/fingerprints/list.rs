@@ -1,4 +1,4 @@
-//! A whole file of fingerprints in memory.
+//! Loads a whole file of fingerprints into memory.
 //!
 //! Either all documents with a fingerprint have sketches or none has.
 
@@ -12,44 +12,44 @@ use super::super::LinesError;
 use super::{Form, Listed, each};
 use crate::pages::Pages;
 
-/// Documents with what is known of them, in order.
+/// Documents with their signatures, in order.
 #[derive(Debug, Default)]
 pub struct Fingerprints {
-    /// Their names; where they have none, their numbers in the file.
+    /// Names; the number in the file for documents without a name.
     pub ids: Vec<String>,
-    /// Addresses of those that have another name.
+    /// Addresses, for documents with a name other than their address.
     urls: BTreeMap<u32, String>,
-    /// Their fingerprints; `None` for a document that has none or is too short to judge by it.
+    /// `None` for a document without a fingerprint or with too few words for one.
     pub fingerprints: Vec<Option<Fingerprint>>,
-    /// What exact copies share; `None` where nothing is known, or the document has no text.
+    /// What exact copies share; `None` if unknown or if the document has no text.
     pub contents: Vec<Option<ContentHash>>,
-    /// Their sketches, all zeros where there is not a fingerprint; none at all when the list has none.
+    /// All zeros without a fingerprint; an empty list if the file has no sketches.
     pub sketches: Vec<Sketch>,
-    /// Documents without a fingerprint.
+    /// Number of documents without a fingerprint.
     pub without: u64,
-    /// Documents too short to judge.
+    /// Number of documents with too few words.
     pub too_short: u64,
 }
 
 impl Fingerprints {
-    /// What a document is compared by; `None` without a fingerprint. Equal texts are found before.
+    /// What similarity is computed from; `None` without a fingerprint. Does not cover exact copies.
     pub(crate) fn evidence(&self, document: u32) -> Option<Evidence<'_>> {
         let fingerprint = (*self.fingerprints.get(document as usize)?)?;
         let sketch = self.sketches.get(document as usize);
         Some(Evidence { fingerprint, sketch, content: None, too_short: false })
     }
 
-    /// The address of a document that has another name.
+    /// The address of a document whose name is different.
     pub fn url(&self, document: u32) -> Option<&str> {
         self.urls.get(&document).map(String::as_str)
     }
 
-    /// Reads a file, or standard input for `-`.
+    /// Reads a file; `-` is standard input.
     ///
     /// # Errors
     ///
-    /// As for [`each`]; or a name is not UTF-8, some documents have a sketch and some have not, or
-    /// there are too many.
+    /// As for [`each`]; also if a name is not UTF-8, only some documents have a sketch, or there
+    /// are too many.
     pub fn open(path: &Path) -> Result<Self, LinesError> {
         let mut all = Self::default();
         each(path, Form::Recognized, &mut |_, listed| {
@@ -59,11 +59,11 @@ impl Fingerprints {
         Ok(all)
     }
 
-    /// Adds a document.
+    /// Appends a document.
     ///
     /// # Errors
     ///
-    /// There are too many, its name is not UTF-8, or some have a sketch and some have not.
+    /// There are too many, its name is not UTF-8, or only some documents have a sketch.
     pub fn push(&mut self, document: Listed) -> Result<(), String> {
         if self.ids.len() >= Pages::MOST {
             return Err(format!("more than {} documents", Pages::MOST));
@@ -94,7 +94,7 @@ impl Fingerprints {
         }
         self.ids.push(id);
         self.fingerprints.push(comparable);
-        // Documents without text are not copies of each other.
+        // Documents without text do not match each other.
         self.contents.push(content.filter(|content| *content != ContentHash::of("")));
         Ok(())
     }

@@ -1,11 +1,10 @@
-//! Files of fingerprints: reads every format that `hapax fingerprint` writes.
+//! Reads files of fingerprints in every format that `hapax fingerprint` writes.
 //!
-//! Lines, JSON lines, CSV, Parquet and `.hpx`, also the segments of version 0.1 and bare 8-byte words.
-//! Either every entry of a file states the same recipe or none states one. A file of another kind
-//! is an error that names the command that reads it.
-//!
-//! `lines` (written by [`record`]) and `csv` are text, `table` is Parquet, `stored` is `.hpx` and segments, `kind` recognizes
-//! other files, and `list` holds a whole file in memory, as `hapax pairs` needs it.
+//! Supports lines, JSON lines, CSV, Parquet and `.hpx`, also segments of version 0.1 and bare 8-byte words.
+//! Either every entry of a file states the same recipe or none states one. A file of another kind is an error
+//! that names the command that reads it. `lines` (written by [`record`]) and `csv` are text, `table` is
+//! Parquet, `stored` is `.hpx` and segments, `kind` recognizes other files, and `list` loads a whole file, as
+//! `hapax pairs` needs.
 
 pub mod csv;
 mod kind;
@@ -27,40 +26,40 @@ use super::LinesError;
 /// One document of a file of fingerprints.
 #[derive(Clone, Debug, Default)]
 pub struct Listed {
-    /// Its line, row or place in the file, from 1.
+    /// Line, row or place in the file, from 1.
     pub number: u64,
-    /// Any bytes; paths need not be UTF-8.
+    /// Any bytes, because paths need not be UTF-8.
     pub name: Option<Vec<u8>>,
-    /// Its address, where that is known and not its name.
+    /// Address, if known and different from the name.
     pub url: Option<String>,
     /// `None` for a document without words.
     pub fingerprint: Option<Fingerprint>,
     /// What exact copies share.
     pub content: Option<ContentHash>,
-    /// Confirms near-duplicates.
+    /// For confirming near-duplicates.
     pub sketch: Option<Sketch>,
-    /// Too few words to be compared by the fingerprint.
+    /// Whether the document has too few words for near matches.
     pub too_short: bool,
-    /// What the bits were cut from.
+    /// The SimHash sums behind the fingerprint's bits.
     pub sums: Option<Box<BitSums>>,
 }
 
-/// How the bytes of a file are understood.
+/// How to read the bytes of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// By how the file begins.
+    /// Recognize the format by the first bytes.
     #[default]
     Recognized,
-    /// 8 bytes a fingerprint, little-endian.
+    /// 8 bytes per fingerprint, little-endian.
     Binary,
 }
 
-/// The recipe of the entries so far: `None` before the first, `Some(None)` when they state none.
+/// The recipe of the entries so far: `None` before the first, `Some(None)` if they state none.
 #[derive(Debug, Default)]
 struct Stated(Option<Option<String>>);
 
 impl Stated {
-    /// Compares an entry's recipe with those before.
+    /// Checks an entry's recipe against those before.
     fn see(&mut self, found: Option<&str>, line: u64) -> Result<(), LinesError> {
         match &self.0 {
             None => self.0 = Some(found.map(str::to_owned)),
@@ -79,15 +78,15 @@ impl Stated {
     }
 }
 
-/// Takes the recipe and a document.
+/// Receives the recipe and a document.
 pub type Take<'t, E> = &'t mut dyn FnMut(Option<&str>, Listed) -> Result<(), E>;
 
 /// Calls `take` with the recipe and each document of a file, in order; `-` is standard input.
 ///
 /// # Errors
 ///
-/// The file cannot be read or is of another kind, an entry is malformed, or recipes are mixed; or what
-/// `take` fails with.
+/// The file is unreadable or of another kind, an entry is malformed, or recipes are mixed; also any
+/// error of `take`.
 pub fn each<E: From<LinesError>>(path: &Path, form: Form, take: Take<'_, E>) -> Result<(), E> {
     let io = |source| LinesError::Io { line: 0, source };
     let standard = path.as_os_str() == "-";
@@ -105,7 +104,7 @@ pub fn each<E: From<LinesError>>(path: &Path, form: Form, take: Take<'_, E>) -> 
     }
     let first = reader.fill_buf().map_err(io)?;
     if first.starts_with(table::MAGIC) {
-        // The end of a table says where everything is.
+        // Parquet needs random access: its index is at the end.
         let file = if standard {
             let mut copy = tempfile::tempfile().map_err(io)?;
             std::io::copy(&mut reader, &mut copy).and_then(|_| copy.rewind()).map_err(io)?;
@@ -137,7 +136,6 @@ pub fn each<E: From<LinesError>>(path: &Path, form: Form, take: Take<'_, E>) -> 
     }
 }
 
-/// All bytes of a file.
 fn read_all(reader: &mut dyn Read) -> Result<Vec<u8>, LinesError> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).map_err(|source| LinesError::Io { line: 0, source })?;

@@ -1,4 +1,4 @@
-//! One document as a line or as a JSON object, as `lines` reads them.
+//! Formats a document as a line or as a JSON object, as `lines` parses them.
 
 use std::path::Path;
 
@@ -53,12 +53,12 @@ pub struct PageRecord<'a> {
 }
 
 impl<'a> PageRecord<'a> {
-    /// Everything a signature says, under the page's name.
+    /// All parts of a signature, under the page's path.
     pub fn new(path: &Path, recipe: &'a str, signature: &Signature) -> Self {
         Self::named(path.to_string_lossy().into_owned(), None, recipe, signature)
     }
 
-    /// The same for a document that may have an address.
+    /// As [`new`](Self::new), for a document that may have an address.
     pub fn named(id: String, url: Option<String>, recipe: &'a str, signature: &Signature) -> Self {
         let comparable = signature.comparable.as_ref();
         Self {
@@ -79,7 +79,7 @@ impl<'a> PageRecord<'a> {
         }
     }
 
-    /// With the sums the bits were cut from.
+    /// Adds the SimHash sums.
     #[must_use]
     pub fn with_sums(mut self, signature: &Signature) -> Self {
         self.sums = signature.comparable.as_ref().map(|it| it.sums.as_array().to_vec());

@@ -1,4 +1,5 @@
-//! Fingerprints from `.hpx` files, from segments of version 0.1 with their names, and from bare words.
+//! Reads fingerprints from `.hpx` files, from segments of version 0.1 with their names, and from bare 8-byte
+//! words.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read};
@@ -16,10 +17,10 @@ use super::{Listed, Take, read_all};
 pub(super) const HPX: &[u8] = b"hapaxHPX";
 pub(super) const SEGMENT: &[u8] = b"hapaxSEG";
 
-/// Stands in a segment whose fingerprints stated no recipe.
+/// The recipe in a segment whose fingerprints stated none.
 const UNSTATED: &str = "unstated:0000000000000000";
 
-/// A `.hpx` file in the order in which documents were added; holds 16 bytes a document.
+/// Reads a `.hpx` file in insertion order; needs 16 bytes per document.
 pub(super) fn hpx<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Result<(), E> {
     let hpx = Hpx::open(path).map_err(LinesError::Stored)?;
     let recipe = Some(hpx.recipe()).filter(|recipe| !recipe.is_empty());
@@ -34,21 +35,21 @@ pub(super) fn hpx<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Result
     Ok(())
 }
 
-/// A segment, in the order of ids. Ids are names where it has no file of names.
+/// Reads a segment in order of ids. Ids are names if there is no file of names.
 pub(super) fn segment<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Result<(), E> {
     let io = |source| LinesError::Io { line: 0, source };
     let bytes = read_all(&mut open_file(path).map_err(io)?)?;
     let view =
         SegmentView::open(&bytes).map_err(|error| LinesError::foreign(&error.to_string()))?;
-    let mut beside: OsString = path.as_os_str().to_owned();
-    beside.push(".names");
-    let names = match open_file(Path::new(&beside)) {
+    let mut names_path: OsString = path.as_os_str().to_owned();
+    names_path.push(".names");
+    let names = match open_file(Path::new(&names_path)) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(io(error).into()),
         Ok(mut file) => {
             let names = names(&read_all(&mut file)?, view.identity());
             let damaged =
-                || format!("{}: damaged, or of another index", Path::new(&beside).display());
+                || format!("{}: damaged, or of another index", Path::new(&names_path).display());
             Some(names.ok_or_else(|| LinesError::foreign(&damaged()))?)
         }
     };
@@ -64,8 +65,8 @@ pub(super) fn segment<E: From<LinesError>>(path: &Path, take: Take<'_, E>) -> Re
     Ok(())
 }
 
-/// The names beside a segment: `hapaxNAM`, version 1, identity, count, length of the text, checksum of
-/// the body; then where each name ends, and the text.
+/// Parses the names file of a segment: `hapaxNAM`, version 1, identity, count, length of the text,
+/// checksum of the body; then the end offset of each name, and the text.
 pub(super) fn names(bytes: &[u8], identity: u64) -> Option<Vec<Vec<u8>>> {
     const HEADER: usize = 56;
     let (header, body) = bytes.split_at_checked(HEADER)?;
@@ -91,7 +92,7 @@ pub(super) fn names(bytes: &[u8], identity: u64) -> Option<Vec<Vec<u8>>> {
     (0..count).map(name).collect()
 }
 
-/// 8 bytes a fingerprint.
+/// Reads 8 bytes per fingerprint.
 pub(super) fn binary<E: From<LinesError>>(
     reader: &mut dyn Read,
     take: Take<'_, E>,

@@ -2,12 +2,12 @@
 //!
 //! | column | holds |
 //! |---|---|
-//! | `id`, `url` | the document's name; its address, null without one |
-//! | `recipe` | by which recipe |
+//! | `id`, `url` | name; address, null without one |
+//! | `recipe` | name and digest of the recipe |
 //! | `fingerprint` | 64 bits, unsigned; null for a document without words |
 //! | `content` | 16 bytes, equal for equal texts |
-//! | `words`, `features`, `too_short` | how much text there was to compare |
-//! | `weak_bits` | 64 positions, the weakest first; null without a fingerprint |
+//! | `words`, `features`, `too_short` | amount of text, and whether it is too little for near matches |
+//! | `weak_bits` | 64 positions, weakest first; null without a fingerprint |
 //! | `sketch` | 128 bytes; null without a fingerprint |
 
 use std::fs::File;
@@ -30,14 +30,14 @@ use parquet::file::properties::WriterProperties;
 use super::super::LinesError;
 use super::{Fingerprints, Listed, Stated, Take, kind};
 
-/// How a file of this format begins.
+/// First bytes of a Parquet file.
 pub const MAGIC: &[u8; 4] = b"PAR1";
-/// Rows that wait to be written together, and that are read at a time.
-const TOGETHER: usize = 4096;
-/// A row group is closed when it holds so many bytes.
+/// Rows per batch, written and read.
+const BATCH_SIZE: usize = 4096;
+/// Approximate size of a row group in bytes.
 const ROW_GROUP: usize = 16 << 20;
 
-/// Writes rows; what is ready is taken with [`ready`](Self::ready).
+/// Writes rows; take the finished bytes with [`ready`](Self::ready).
 pub struct TableWriter {
     writer: ArrowWriter<Vec<u8>>,
     columns: SignatureRows,
@@ -62,7 +62,7 @@ impl TableWriter {
         signature: &Signature,
     ) -> Result<(), ParquetError> {
         self.columns.push(id, url, recipe, signature)?;
-        if self.columns.rows >= TOGETHER { self.flush() } else { Ok(()) }
+        if self.columns.rows >= BATCH_SIZE { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), ParquetError> {
@@ -70,12 +70,12 @@ impl TableWriter {
         if self.writer.in_progress_size() >= ROW_GROUP { self.writer.flush() } else { Ok(()) }
     }
 
-    /// Takes the bytes that are ready.
+    /// Takes the bytes finished so far.
     pub fn ready(&mut self) -> Vec<u8> {
         std::mem::take(self.writer.inner_mut())
     }
 
-    /// The last bytes.
+    /// Ends the table and returns the last bytes.
     pub fn finish(mut self) -> Result<Vec<u8>, ParquetError> {
         self.flush()?;
         self.writer.into_inner()
@@ -100,7 +100,7 @@ pub fn schema() -> SchemaRef {
     ]))
 }
 
-/// Rows in the making.
+/// Rows under construction.
 #[derive(Debug)]
 pub struct SignatureRows {
     id: StringBuilder,
@@ -165,7 +165,7 @@ impl SignatureRows {
         Ok(())
     }
 
-    /// Takes the rows that are there.
+    /// Takes the rows added so far.
     pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
         let columns: Vec<ArrayRef> = vec![
@@ -184,9 +184,9 @@ impl SignatureRows {
     }
 }
 
-/// Calls `take` with each row of a table that [`TableWriter`] wrote, or of one with the same columns.
+/// Calls `take` for each row of a table with the columns of [`TableWriter`].
 pub(super) fn each<E: From<LinesError>>(file: File, take: Take<'_, E>) -> Result<(), E> {
-    // The library panics on some damaged files; what that leaves half done is dropped.
+    // The library panics on some damaged files.
     hapax_guard::guarded(|| each_row(file, take)).unwrap_or_else(|_| {
         Err(LinesError::foreign("the Parquet reader gave up on damaged data").into())
     })
@@ -194,7 +194,7 @@ pub(super) fn each<E: From<LinesError>>(file: File, take: Take<'_, E>) -> Result
 
 fn each_row<E: From<LinesError>>(file: File, take: Take<'_, E>) -> Result<(), E> {
     let damaged = |error: &dyn std::fmt::Display| LinesError::foreign(&error.to_string());
-    let together = hapax_corpus::rows_at_a_time(&file, TOGETHER).map_err(|e| damaged(&e))?;
+    let together = hapax_corpus::rows_at_a_time(&file, BATCH_SIZE).map_err(|e| damaged(&e))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(&e))?;
     let reader = builder.with_batch_size(together).build().map_err(|e| damaged(&e))?;
     let (mut stated, mut row) = (Stated::default(), 0);
@@ -204,10 +204,9 @@ fn each_row<E: From<LinesError>>(file: File, take: Take<'_, E>) -> Result<(), E>
     Ok(())
 }
 
-/// Documents gathered from tables, which are of one recipe.
+/// Documents collected from tables of one recipe.
 #[derive(Debug, Default)]
 pub struct TableRows {
-    /// What was gathered.
     pub list: Fingerprints,
     stated: Stated,
     row: u64,
@@ -218,7 +217,7 @@ impl TableRows {
     ///
     /// # Errors
     ///
-    /// A column is missing or of another type, or a row is of another recipe than those before.
+    /// A column is missing or of another type, or a row has another recipe than those before.
     pub fn add(&mut self, rows: &RecordBatch) -> Result<(), LinesError> {
         each_of(rows, &mut self.stated, &mut self.row, &mut |_, listed| {
             let row = listed.number;

@@ -1,4 +1,4 @@
-//! Every form of line and file, and what is none.
+//! Every accepted form of line and file, and rejected ones.
 
 use std::io::Write;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn csv_is_read_with_quotes_line_breaks_and_any_order_of_columns() {
 }
 
 #[test]
-fn what_is_no_fingerprint_is_named() {
+fn an_error_quotes_what_is_not_a_fingerprint() {
     let other = format!("{{\"fingerprint\":1,\"sums\":{:?}}}", [1; 64]);
     for (given, what) in [
         ("1\nxyz", "line 2: `xyz` is not a fingerprint"),
@@ -106,7 +106,7 @@ fn what_is_no_fingerprint_is_named() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_an_error_that_names_who_reads_it() {
+fn a_file_of_another_kind_is_an_error_that_names_the_right_command() {
     for (given, command) in [
         (&b"WARC/1.0\r\n"[..], "hapax fingerprint"),
         (b"\n <!doctype html><p>tea", "hapax fingerprint"),
@@ -136,7 +136,7 @@ fn recipes_are_stated_by_all_entries_or_by_none() {
 }
 
 #[test]
-fn names_of_any_bytes_beside_a_segment_are_an_error_or_names() {
+fn any_bytes_in_the_names_file_of_a_segment_are_names_or_an_error() {
     for bytes in [&b""[..], b"hapaxNAM", &[0xff; 80]] {
         assert!(stored::names(bytes, 0).is_none());
     }

@@ -1,8 +1,8 @@
-//! Loaded search: an engine in memory answers batches of queries on all cores.
+//! Loaded search: an index in memory answers batches of queries on all cores.
 //!
-//! The planner chooses the engine, by how many queries there are and how much memory. Where a recall
-//! below 1 will do and queries come with their sums, that may be weak bits, which are made from the file
-//! as it is read: nothing but the index is held, and matches are looked up in the file.
+//! The planner chooses the engine from the number of queries and the memory. With a target recall below 1 and
+//! queries with sums, that may be weak bits, built while the file is read: only the index is held, and the
+//! matched ids are looked up in the file.
 
 use std::ops::Range;
 
@@ -20,35 +20,35 @@ use hapax_report::{counted, grouped};
 use super::stream::Source;
 use super::{Answers, Asked, Queries, Row, SearchError, Take, documents};
 
-/// Batches for each thread, so that none waits long for another.
+/// Batches per thread, so that no thread waits long for another.
 const BATCHES: usize = 4;
 
-/// Queries of a batch.
+/// Queries per batch.
 const BATCH: std::ops::RangeInclusive<usize> = 64..=1 << 16;
 
-/// Queries of a batch for weak bits: so few that their probes do not wait in memory of their own.
+/// Queries per batch for weak bits: few enough that their probes need little memory.
 const WEAK_BATCH: usize = 1 << 12;
 
-/// Fingerprints of a piece of the file, from which weak bits are made.
+/// Fingerprints per piece of the file when building weak bits.
 const PIECE: usize = 1 << 16;
 
 /// Why queries were answered exactly.
 pub(super) const NEED_SUMS: &str =
     "; weak bits need queries with sums: hapax fingerprint --json --sums writes them";
 
-/// What answers.
+/// The chosen engine.
 struct Chosen {
     index: Box<dyn HammingIndex + Sync>,
-    /// The share of the matches it was measured to find.
+    /// Measured share of matches that it finds; 1 for exact engines.
     recall: f64,
-    /// In words.
+    /// Description for the report.
     described: String,
-    /// Are matches called by their place in the file?
+    /// Whether matches are positions in the file rather than documents.
     by_position: bool,
     most_in_batch: usize,
 }
 
-/// Loads the collection and searches; says how, in words.
+/// Loads the collection and searches; returns a description of the method.
 pub(super) fn search<E: From<SearchError>>(
     asked: &Asked,
     queries: &Queries,
@@ -65,7 +65,7 @@ pub(super) fn search<E: From<SearchError>>(
         (0..queries.len()).step_by(batch).map(|start| start..(start + batch).min(queries.len()));
     let ranges: Vec<Range<usize>> = ranges.collect();
     let recall = (asked.recall < Recall::ALL).then_some(chosen.recall);
-    // What is found waits to be written in order, so not for all queries at once.
+    // Results wait to be written in order, so batches run in rounds.
     for ranges in ranges.chunks(round) {
         let found = threads.map(ranges.to_vec(), |range| {
             let lookup = chosen.by_position.then(|| stored.lookup());
@@ -78,7 +78,7 @@ pub(super) fn search<E: From<SearchError>>(
     Ok(chosen.described)
 }
 
-/// Builds the engine that was planned, or an exact one where weak bits cannot state a recall.
+/// Builds the planned engine, or an exact one if weak bits cannot state a recall.
 fn choose(
     asked: &Asked,
     stored: &Hpx,
@@ -86,7 +86,8 @@ fn choose(
     ways: &Ways,
     threads: &dyn Executor,
 ) -> Result<Chosen, SearchError> {
-    // What does not fit into memory and is loaded all the same is scanned; so is an empty collection.
+    // An empty collection is scanned, and so is one that does not fit into memory but is loaded on
+    // request.
     let mut engine = ways.load.as_ref().map_or(Engine::Scan, |load| load.candidate.engine.clone());
     let mut why = "";
     let reason;
@@ -112,7 +113,7 @@ fn choose(
     Ok(chosen)
 }
 
-/// Weak bits that were measured to find the share asked for; otherwise why they cannot promise it.
+/// Weak bits with the measured recall that was asked for; otherwise why they cannot promise it.
 fn weak_bits(
     asked: &Asked,
     stored: &Hpx,
@@ -135,7 +136,7 @@ fn weak_bits(
     }))
 }
 
-/// An engine that finds everything.
+/// An engine with recall 1.
 fn exact_engine(
     engine: Engine,
     within: MaxDistance,
@@ -166,7 +167,7 @@ fn exact(index: impl HammingIndex + Sync + 'static, described: String) -> Chosen
     Chosen { index, recall: 1.0, described, by_position: false, most_in_batch }
 }
 
-/// The matches of some queries; `lookup` where they are called by their place in the file.
+/// The matches of some queries. `lookup` translates positions in the file.
 fn rows(
     index: &(dyn HammingIndex + Sync),
     queries: &Queries,

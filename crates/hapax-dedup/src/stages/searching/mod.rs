@@ -1,8 +1,8 @@
-//! Queries against a collection of fingerprints in a `.hpx` file.
+//! Answers queries from a collection of fingerprints in a `.hpx` file.
 //!
-//! The collection is loaded into an engine (`load`) or streamed past the [`Queries`] (`stream`), whichever the
-//! planner predicts to be done first. Exact searches give the same answers either way, whatever the number of
-//! threads, in the order of the queries, nearest match first.
+//! Loads the collection into an engine (`load`) or streams it past the [`Queries`] (`stream`), whichever the
+//! planner predicts to be faster. Exact searches give the same answers both ways, for any number of threads, in
+//! the order of the queries, nearest match first.
 
 mod load;
 mod queries;
@@ -23,27 +23,26 @@ pub use queries::Queries;
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub within: MaxDistance,
-    /// The share of the matches that must be found.
+    /// Minimum recall.
     pub recall: Recall,
-    /// Some match of each query is enough.
+    /// Stop at the first match of each query.
     pub first: bool,
-    /// About so many bytes for an index or a pass.
+    /// Approximate bytes for an index or a pass; `None` for the default.
     pub memory: Option<u64>,
-    /// How many bytes this machine has, where that is known: an exact index keeps to half of them.
+    /// Memory of this machine in bytes, if known; an exact index uses at most half.
     pub machine: Option<u64>,
 }
 
-/// Why a collection could not be searched.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {
-    /// The collection cannot be read.
+    /// The collection is unreadable.
     #[error(transparent)]
     Stored(#[from] HpxError),
-    /// The queries cannot be read.
+    /// The queries are unreadable.
     #[error(transparent)]
     Queries(#[from] LinesError),
-    /// The search itself failed.
     #[error(transparent)]
     Failed(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -54,30 +53,30 @@ impl SearchError {
     }
 }
 
-/// A query and a document near it. Ordered by query, then distance, then document.
+/// A query and a document close to it. Ordered by query, then distance, then document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
     pub query: u32,
     pub distance: u8,
-    /// Its place in the collection, from 0.
+    /// Position in the collection, from 0.
     pub document: u64,
 }
 
-/// The answers to some queries that follow each other.
+/// The answers to consecutive queries.
 #[derive(Clone, Debug)]
 pub struct Answers<'a> {
     pub queries: std::ops::Range<usize>,
     /// Sorted.
     pub rows: &'a [Row],
-    /// The share of the matches that is found, where not all were asked for.
+    /// Measured recall; `None` if the search is exact.
     pub recall: Option<f64>,
 }
 
-/// Takes answers, in the order of the queries.
+/// Receives answers, in the order of the queries.
 pub type Take<'t, E> = &'t mut dyn FnMut(Answers<'_>) -> Result<(), E>;
 
-/// What loading and streaming are predicted to take. What is loaded exactly keeps to half of this machine's
-/// memory unless another limit is given.
+/// Predicts the cost of loading and of streaming. An exact index uses at most half of this
+/// machine's memory unless another limit is given.
 pub fn ways(asked: &Asked, stored: u64, queries: &Queries) -> Ways {
     let mut request = Request::new(stored, asked.within).queries(queries.len() as u64);
     if asked.first {
@@ -93,11 +92,11 @@ pub fn ways(asked: &Asked, stored: u64, queries: &Queries) -> Ways {
     Ways::new(&request, &Machine::typical(), stream::passes(asked, queries.len()))
 }
 
-/// Searches a collection, streamed or loaded as the `ways` plan it; says how, in words.
+/// Searches a collection, streamed or loaded as `ways` plans; returns a description of the method.
 ///
 /// # Errors
 ///
-/// The collection cannot be read, or what `take` fails with.
+/// The collection is unreadable; also any error of `take`.
 pub fn search<E: From<SearchError>>(
     asked: &Asked,
     queries: &Queries,
@@ -119,7 +118,8 @@ pub fn search<E: From<SearchError>>(
     Ok(described)
 }
 
-/// Turns places in the file into places in the collection, and sorts. Each block of ids is read once.
+/// Translates positions in the file into positions in the collection, and sorts. Reads each block
+/// of ids once.
 fn documents(rows: &mut [Row], lookup: &mut Lookup) -> Result<(), HpxError> {
     rows.sort_unstable_by_key(|row| row.document);
     for row in &mut *rows {

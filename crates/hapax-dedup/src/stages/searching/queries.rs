@@ -1,4 +1,4 @@
-//! A batch of queries: 8 bytes each, its number and name, and sums where they are asked for.
+//! A batch of queries: 8 bytes each, number and name, and sums on request.
 
 use std::path::Path;
 
@@ -11,19 +11,19 @@ use super::super::fingerprints::{Form, Listed, each};
 #[derive(Debug, Default)]
 pub struct Queries {
     fingerprints: Vec<u64>,
-    /// Line, row or place in the file of each, from 1.
+    /// Line, row or place in the file, from 1.
     numbers: Vec<u64>,
     names: Vec<u8>,
     name_ends: Vec<usize>,
-    /// Of none, or of each.
+    /// Empty, or one per query.
     sums: Vec<Option<Box<BitSums>>>,
     recipe: Option<String>,
-    /// Pages that have no fingerprint.
+    /// Number of pages without a fingerprint.
     pub without: u64,
 }
 
 impl Queries {
-    /// Reads a file, or standard input for `-`. Sums take half a kilobyte each.
+    /// Reads a file; `-` is standard input. Sums take half a kilobyte each.
     pub fn read(path: &Path, form: Form, keep_sums: bool) -> Result<Self, LinesError> {
         let mut queries = Self::default();
         each::<LinesError>(path, form, &mut |recipe, listed| {
@@ -59,30 +59,30 @@ impl Queries {
         &self.fingerprints
     }
 
-    /// A query as an engine is asked.
+    /// A query for an engine.
     pub fn query(&self, query: usize) -> Query<'_> {
         let sums = self.sums.get(query).and_then(Option::as_deref);
         Query { fingerprint: Fingerprint::from_bits(self.fingerprints[query]), sums }
     }
 
-    /// Has any query sums?
+    /// Whether any query has sums.
     pub fn any_sums(&self) -> bool {
         self.sums.iter().any(Option::is_some)
     }
 
-    /// The recipe, if it is stated.
+    /// The recipe, if the file states one.
     pub fn recipe(&self) -> Option<&str> {
         self.recipe.as_deref()
     }
 
-    /// What a query is called, if it has a name.
+    /// The name of a query, if it has one.
     pub fn name(&self, query: usize) -> Option<&[u8]> {
         let start = query.checked_sub(1).map_or(0, |before| self.name_ends[before]);
         let name = &self.names[start..self.name_ends[query]];
         (!name.is_empty()).then_some(name)
     }
 
-    /// Its line, row or place in the file, from 1.
+    /// Line, row or place in the file, from 1.
     pub fn number(&self, query: usize) -> u64 {
         self.numbers[query]
     }

@@ -1,7 +1,7 @@
 //! Streamed search: tables over the queries, and the file read past them, for files larger than memory.
 //!
-//! Under `--memory` the queries are cut so that the tables of each cut fit, and the file is read once
-//! for each.
+//! With a memory limit, the queries are split so that the tables of each part fit, and the file is read once
+//! per part.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -12,21 +12,21 @@ use hapax_report::{bytes as sized, counted};
 
 use super::{Answers, Asked, Queries, Recall, Row, SearchError, Take, documents};
 
-/// Fingerprints of a piece: about as many as queries, within these.
+/// Limits of the number of fingerprints per piece, which follows the number of queries.
 const PIECE: std::ops::RangeInclusive<usize> = 1 << 16..=8 << 20;
 const LEAST_PIECE: usize = 1 << 20;
 
-/// Bytes of memory that a fingerprint of a piece takes: three pieces, and records of one.
+/// Memory per fingerprint of a piece in bytes: three pieces, and the records of one.
 const PIECE_BYTES: u64 = 3 * 8 + 2 * 12;
 
 /// Matches whose ids and names are looked up together.
-const TOGETHER: u64 = 1 << 18;
+const BATCH_SIZE: u64 = 1 << 18;
 
 /// How much is in memory at a time.
 struct Shape {
-    /// Fingerprints of a piece.
+    /// Fingerprints per piece.
     piece: usize,
-    /// Queries of a pass.
+    /// Queries per pass.
     at_once: usize,
 }
 
@@ -45,14 +45,14 @@ impl Shape {
     }
 }
 
-/// How often the file would be read for so many queries.
+/// Number of times the file would be read for this many queries.
 pub(super) fn passes(asked: &Asked, queries: usize) -> u64 {
     let shape =
         PairOptions::within(asked.within).map(|options| Shape::of(asked, &options, queries));
     shape.map_or(1, |shape| queries.div_ceil(shape.at_once) as u64)
 }
 
-/// Searches; says how, in words.
+/// Searches; returns a description of the method.
 pub(super) fn search<E: From<SearchError>>(
     asked: &Asked,
     queries: &Queries,
@@ -67,7 +67,7 @@ pub(super) fn search<E: From<SearchError>>(
     for (number, cut) in queries.fingerprints().chunks(at_once).enumerate() {
         let mut source = Source::open(stored, piece);
         let batch = Batch::new(cut, options.clone(), threads).map_err(SearchError::of)?;
-        // Of identical queries, hits are given for the first.
+        // Hits are reported for the first of identical queries only.
         let mut same: Vec<u32> = (0..cut.len() as u32).collect();
         batch.twins().iter().for_each(|twin| same[twin.b as usize] = twin.a);
         let wanted = if asked.first { Wanted::First } else { Wanted::All };
@@ -90,17 +90,17 @@ pub(super) fn search<E: From<SearchError>>(
     Ok(format!("streamed {read} in {passes} at {speed:.0} MB/s"))
 }
 
-/// The hits of a cut, by query.
+/// The hits of one pass, by query.
 struct Found {
     hits: Vec<Hit>,
-    /// The query whose hits are also those of this one.
+    /// For each query, the identical query that has its hits.
     same: Vec<u32>,
     first: bool,
     recall: Option<f64>,
 }
 
 impl Found {
-    /// Hands over the matches of all queries; `base` is the number of the first.
+    /// Passes on the matches of all queries; `base` is the number of the first.
     fn hand_over<E: From<SearchError>>(
         &self,
         base: usize,
@@ -111,7 +111,7 @@ impl Found {
         let mut start = 0;
         while start < self.same.len() {
             let (mut end, mut rows) = (start, 0);
-            while end < self.same.len() && (rows < TOGETHER || end == start) {
+            while end < self.same.len() && (rows < BATCH_SIZE || end == start) {
                 let copies = self.hits_of(end).iter().map(|hit| u64::from(hit.copies));
                 rows += if self.first { 1 } else { copies.sum() };
                 end += 1;
@@ -152,13 +152,13 @@ impl Found {
     }
 }
 
-/// The file, as the engine wants it.
+/// The file as a sequence of chunks for the engine.
 pub(super) struct Source {
     ahead: ReadAhead,
 }
 
 impl Source {
-    /// Reads from the beginning, in pieces of so many fingerprints.
+    /// Reads from the start, in pieces of this many fingerprints.
     pub(super) fn open(stored: &Hpx, piece: usize) -> Self {
         Self { ahead: ReadAhead::new(stored.stream(piece)) }
     }

@@ -1,7 +1,7 @@
-//! `report.html`: what a run found, to look at.
+//! Writes `report.html`: the results of a run.
 //!
-//! One file that fetches nothing and has no script. Queries and names come from outside and are escaped.
-//! Does not know how the numbers came about.
+//! One self-contained file without scripts. Queries and names come from outside and are escaped. Does not
+//! compute anything.
 
 use hapax_report::bars::{Bar, bars};
 use hapax_report::chart::{Axis, Chart, Series};
@@ -14,7 +14,7 @@ use super::summary::{Run, Summary};
 use crate::job::{Outcome, Ranked};
 
 const STYLE: &str = include_str!("report.css");
-/// Queries and duplicates that are listed.
+/// Number of queries and duplicates listed.
 const LISTED: usize = 40;
 
 pub(super) fn page(summary: &Summary, run: &Run, queries: &[Ranked], outcome: &Outcome) -> String {

@@ -1,7 +1,7 @@
-//! Files that were made to do harm: what they say is made up, and their checksums are right.
+//! Forged files: false contents with valid checksums.
 //!
-//! Each of these ended the process once, by asking for memory, by a panic in a thread of Tantivy's own, or
-//! by lists in lists. Here a file is refused, or the page or commit that needs it fails.
+//! Each of these once aborted the process, by allocating memory, by a panic in a thread of Tantivy, or by
+//! nested lists. Now the file is refused, or the page or commit that needs it fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A file of a segment without the lines about it at its end, and those.
+/// A segment file without its footer, and the footer.
 fn parts(file: &[u8]) -> (&[u8], serde_json::Value) {
     let (rest, about) = file.split_at(file.len() - 8);
     let length = u32::from_le_bytes(*about.first_chunk().unwrap()) as usize;
@@ -27,7 +27,7 @@ fn parts(file: &[u8]) -> (&[u8], serde_json::Value) {
     (body, serde_json::from_slice(footer).unwrap())
 }
 
-/// Writes a file that is as it should be but for its contents.
+/// Writes a valid file with these contents.
 fn forge(path: &Path, body: &[u8]) {
     let (_, mut footer) = {
         let sound = fs::read(path).unwrap();
@@ -40,7 +40,7 @@ fn forge(path: &Path, body: &[u8]) {
     replace(path, &[body, &footer, &length, &1337u32.to_le_bytes()].concat());
 }
 
-/// An index of one segment, its folder, and what a file of it says.
+/// An index of one segment, its folder, and the contents of a file.
 struct Forger {
     index: PathBuf,
     file: PathBuf,
@@ -63,7 +63,7 @@ impl Forger {
         forger
     }
 
-    /// What opening it for reading and for changes says of a file with this in it.
+    /// The errors of opening it for reading and for changes with this body in the file.
     fn refusals(&self, body: &[u8]) -> [String; 2] {
         forge(&self.file, body);
         let read = TantivyIndex::open(&self.index).unwrap_err();
@@ -72,7 +72,7 @@ impl Forger {
         [read.to_string(), changed.to_string()]
     }
 
-    /// Everything that is done to an index; nothing but that it ends well or with an error.
+    /// Performs all operations on an index; they must succeed or return an error.
     fn change_everything(&self) -> Result<(), Error> {
         let mut writer = Writer::open(&self.index, WriterOptions::smallest())?;
         for page in &few() {
@@ -85,7 +85,7 @@ impl Forger {
     }
 }
 
-/// A number as Tantivy writes it.
+/// A number in Tantivy's encoding.
 fn number(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 0x7f {
@@ -96,7 +96,7 @@ fn number(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// A `.store` of one block that claims to unpack to so much.
+/// A `.store` of one block with this claimed uncompressed size.
 fn store(packed: &[u8], claimed: usize, documents: u64) -> Vec<u8> {
     let mut block = u32::try_from(claimed).unwrap().to_le_bytes().to_vec();
     block.extend_from_slice(packed);
@@ -107,7 +107,7 @@ fn store(packed: &[u8], claimed: usize, documents: u64) -> Vec<u8> {
     [block, index, end].concat()
 }
 
-/// LZ4 that is not shorter than what it packs.
+/// LZ4 without any compression.
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut packed = vec![0xf0];
     let mut left = bytes.len() - 15;
@@ -120,7 +120,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn lengths_of_what_is_shown_are_checked_before_memory_is_taken() {
+fn lengths_of_stored_texts_are_checked_before_allocation() {
     let forger = Forger::of("store");
     let sound = &forger.body;
     let blocks = u64::from_le_bytes(*sound[sound.len() - 24..].first_chunk().unwrap()) as usize;
@@ -147,16 +147,16 @@ fn lengths_of_what_is_shown_are_checked_before_memory_is_taken() {
 }
 
 #[test]
-fn what_is_shown_cannot_ask_for_memory_or_for_depth() {
+fn stored_texts_cannot_exhaust_memory_or_stack() {
     let forger = Forger::of("store");
     let documents = few().len();
     let field = schema::open(&forger.index).unwrap().1.shown.field_id().to_le_bytes();
     let text = |claimed: u64| [&number(1)[..], &field, &[0], &number(claimed), b"abc"].concat();
-    // Of each list, a value that is a list.
+    // Nested lists.
     let lists: Vec<u8> = [number(1), field.to_vec(), [12, 0x81].repeat(1 << 20)].concat();
     let arrays = [number(1), field.to_vec(), vec![4], number(1 << 40)].concat();
     for document in [text(1 << 40), text(u64::MAX), number(1 << 60), lists, arrays] {
-        // All documents of the block are this one; behind them, where each begins and how many.
+        // All documents of the block are this one; the starts and their number follow.
         let mut block = document.clone();
         for _ in 0..documents {
             block.extend_from_slice(&0u32.to_le_bytes());
@@ -171,10 +171,10 @@ fn what_is_shown_cannot_ask_for_memory_or_for_depth() {
         let index = TantivyIndex::open(&forger.index).unwrap();
         let refused = index.excerpts(&[DocumentId(0)]).unwrap_err();
         assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
-        // The facts are elsewhere.
+        // The facts are stored elsewhere.
         assert_eq!(index.facts(&[DocumentId(0)]).unwrap()[0].name, "http://a.test/1");
     }
-    // A block made by the same hand that is as it should be is shown.
+    // A valid block made in the same way is shown.
     let fine = [&number(1)[..], &field, &[0], &number(3), b"abc"].concat();
     let mut block = fine.repeat(documents);
     for at in 0..documents {
@@ -187,7 +187,7 @@ fn what_is_shown_cannot_ask_for_memory_or_for_depth() {
 }
 
 #[test]
-fn columns_cannot_claim_more_texts_than_there_are_documents() {
+fn columns_cannot_claim_more_texts_than_documents() {
     let forger = Forger::of("fast");
     let mut printed = 0;
     for at in 0..forger.body.len() - 8 {
@@ -205,7 +205,7 @@ fn columns_cannot_claim_more_texts_than_there_are_documents() {
 }
 
 #[test]
-fn the_list_of_columns_is_checked_before_memory_is_taken() {
+fn the_list_of_columns_is_checked_before_allocation() {
     let forger = Forger::of("fast");
     let sound = &forger.body;
     let end = sound.len() - 20;
@@ -216,11 +216,11 @@ fn the_list_of_columns_is_checked_before_memory_is_taken() {
         body
     };
     for body in [
-        // How many there are: behind the length of the block and how it is packed.
+        // The number of columns: after the length of the block and its compression.
         with(list + 5, &[&[0xff; 8][..], &[0x7f]].concat()),
         with(list + 5, &[0xff, 0x7f]),
         with(list, &u32::MAX.to_le_bytes()),
-        // A version whose index is read with as much trust.
+        // A version whose index is read without checks.
         with(end - 4, &2u32.to_le_bytes()),
         with(end, &u64::MAX.to_le_bytes()),
         with(end + 8, &u32::MAX.to_le_bytes()),
@@ -231,9 +231,9 @@ fn the_list_of_columns_is_checked_before_memory_is_taken() {
     }
 }
 
-/// Names are looked up, and segments merged, in threads of Tantivy's own.
+/// Names are looked up, and segments merged, in threads of Tantivy.
 #[test]
-fn changing_a_forged_index_is_done_or_refused_and_never_the_end() {
+fn changing_a_forged_index_succeeds_or_is_refused_without_aborting() {
     let forger = Forger::of("term");
     let mut sound: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(&forger.index)
         .unwrap()

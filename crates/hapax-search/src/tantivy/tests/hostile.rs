@@ -1,7 +1,7 @@
 //! Untrusted and damaged indexes.
 //!
-//! Nothing outside the folder is touched, and nothing panics, whatever the files say.
-//! Does not cover files that were forged with right checksums: `forged` does.
+//! Nothing outside the folder is touched, and nothing panics, whatever the files contain. Files with valid
+//! checksums are tested in `forged`.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn an_index_that_lists_files_elsewhere_deletes_none_of_them() {
         assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
         fs::write(index.join(".managed.json"), &sound).unwrap();
     }
-    // What Tantivy wrote itself is taken, with files that are gone or not its own.
+    // A list by Tantivy is accepted, even with missing and foreign files.
     managed_with(&index, "gone.idx");
     fs::write(index.join("unused.idx"), "x").unwrap();
     managed_with(&index, "unused.idx");
@@ -64,7 +64,7 @@ fn links_in_place_of_locks_and_lists_are_not_followed() {
 }
 
 #[test]
-fn a_commit_can_only_name_a_list_of_its_folder() {
+fn a_commit_can_only_refer_to_a_list_in_its_folder() {
     let place = tempfile::tempdir().unwrap();
     let mut made = build(&place, &few());
     made.remove(&["http://a.test/1".to_owned()], "job").unwrap();
@@ -72,7 +72,7 @@ fn a_commit_can_only_name_a_list_of_its_folder() {
     let meta = fs::read_to_string(index.join("meta.json")).unwrap();
     let at = meta.find("status-").unwrap();
     let name = &meta[at..at + meta[at..].find(".json").unwrap() + ".json".len()];
-    // The same bytes, so that the checksum holds.
+    // The same bytes, so that the checksum is valid.
     for other in ["../status-elsewhere.json", "elsewhere.json", "status-/../../elsewhere.json"] {
         let elsewhere = index.join(other);
         if elsewhere.parent().is_some_and(Path::exists) {
@@ -114,7 +114,7 @@ fn a_file_that_may_not_be_read_is_not_called_damaged() {
 }
 
 #[test]
-fn errors_of_the_system_are_taken_out_of_the_librarys() {
+fn errors_of_the_system_are_extracted_from_those_of_the_library() {
     use ::tantivy::TantivyError;
     use ::tantivy::directory::error::{LockError, OpenReadError};
     use std::io;
@@ -131,9 +131,9 @@ fn errors_of_the_system_are_taken_out_of_the_librarys() {
     assert!(matches!(lock(LockError::LockBusy), Error::Locked { .. }));
 }
 
-/// Whatever is changed in whichever file, an index answers or an error comes.
+/// With any change in any file, an index returns results or an error.
 #[test]
-fn a_damaged_index_answers_or_is_refused_and_never_a_panic() {
+fn a_damaged_index_gives_results_or_an_error_and_never_a_panic() {
     let place = tempfile::tempdir().unwrap();
     let mut made = build(&place, &few());
     made.remove(&["http://a.test/1".to_owned()], "job").unwrap();
@@ -169,7 +169,7 @@ fn a_damaged_index_answers_or_is_refused_and_never_a_panic() {
     assert!(refused * 10 > tried, "{refused} of {tried} changes");
 }
 
-/// Files are mapped: a new one takes the place of what somebody may be looking at.
+/// Files are memory-mapped, so a changed file must replace the old one.
 pub(super) fn replace(path: &Path, bytes: &[u8]) {
     fs::remove_file(path).unwrap();
     fs::write(path, bytes).unwrap();

@@ -1,4 +1,4 @@
-//! The engine against a slow one, and everything that may happen to a folder.
+//! The engine compared with a slow reference, and everything that may happen to a folder.
 
 mod forged;
 mod hostile;
@@ -72,7 +72,7 @@ fn words_of_every_script_are_found() {
 }
 
 #[test]
-fn what_an_unfinished_writer_left_goes_when_the_index_is_opened_for_changes() {
+fn leftovers_of_an_unfinished_writer_are_removed_when_the_index_is_opened_for_changes() {
     let folder = tempfile::tempdir().unwrap();
     drop(build(&folder, &few()));
     let path = folder.path().join("index");
@@ -139,7 +139,7 @@ fn facts_are_those_of_the_page() {
 }
 
 #[test]
-fn removed_pages_are_gone_until_they_are_restored_and_nothing_else_moves() {
+fn removed_pages_are_gone_until_they_are_restored_and_no_other_result_moves() {
     let folder = tempfile::tempdir().unwrap();
     let mut index = build(&folder, &few());
     let before = index.scored("cheap flights the", 10, &|_| false).unwrap();
@@ -171,7 +171,7 @@ fn marked_pages_are_found_and_can_be_hidden() {
     let shown = index.top("cheap", 10, &|id| index.is_marked(id)).unwrap();
     assert_eq!((shown.top.len(), shown.all), (1, 1));
     assert_eq!(index.totals().marked, 1);
-    // A page that is removed and comes back is marked as it was.
+    // A page that is removed and restored keeps its mark.
     index.remove(&marked, "job-2").unwrap();
     assert_eq!(index.totals().marked, 0);
     index.restore(&marked, "undo").unwrap();
@@ -202,7 +202,7 @@ fn pages_are_replaced_and_deleted_with_a_commit() {
 }
 
 #[test]
-fn compacting_gives_up_what_was_removed() {
+fn compacting_deletes_removed_pages() {
     let folder = tempfile::tempdir().unwrap();
     let mut index = build(&folder, &few());
     let path = folder.path().join("index");
@@ -236,7 +236,7 @@ fn a_change_that_was_killed_before_its_commit_never_happened() {
 }
 
 #[test]
-fn what_is_no_index_of_ours_is_refused() {
+fn foreign_folders_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     assert!(matches!(TantivyIndex::open(folder.path()), Err(Error::Missing { .. })));
@@ -277,7 +277,7 @@ fn an_index_that_is_not_finished_leaves_nothing() {
 }
 
 #[test]
-fn an_index_made_beside_its_place_takes_nothing_that_is_there() {
+fn building_an_index_does_not_overwrite_existing_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep").join("index");
     let recipe = fingerprinter().recipe_id().clone();
@@ -311,7 +311,7 @@ fn small_pages() -> impl Strategy<Value = Vec<SearchPage>> {
     })
 }
 
-/// Every page, every word: BM25 as it is written down.
+/// Reference implementation: every page, every word, BM25 by its formula.
 fn slowly(pages: &[SearchPage], query: &[&str]) -> Vec<(String, f32)> {
     let texts = |page: &SearchPage| [page.title.clone(), page.body.clone(), page.url.clone()];
     let words = |text: &str| {
@@ -371,7 +371,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn results_are_those_of_the_slow_way_however_the_pages_came(
+    fn results_are_those_of_the_reference_however_the_pages_were_added(
         pages in small_pages(),
         cuts in vec(1usize..6, 1..6),
         replaced in vec(any::<prop::sample::Index>(), 0..5),
@@ -381,8 +381,8 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let tidy = build(&folder, &pages);
 
-        // The same pages backwards, in several commits, some of them in an older version first
-        // and some among pages that go again.
+        // The same pages in reverse order, in several commits, some of them first in an older
+        // version and some among pages that are deleted again.
         let path = folder.path().join("messy");
         let recipe = fingerprinter().recipe_id().clone();
         let mut writer = Writer::create(&path, recipe, WriterOptions::smallest()).unwrap();
@@ -422,7 +422,7 @@ proptest! {
 }
 
 #[test]
-fn anything_can_be_asked() {
+fn any_query_is_answered() {
     let folder = tempfile::tempdir().unwrap();
     let index = build(&folder, &few());
     let mut runner = proptest::test_runner::TestRunner::default();
@@ -437,7 +437,7 @@ fn anything_can_be_asked() {
 }
 
 #[test]
-fn threads_ask_at_once_and_see_the_same() {
+fn concurrent_queries_give_the_same_results() {
     let folder = tempfile::tempdir().unwrap();
     let index = build(&folder, &few());
     let expected = index.top("cheap flights the 本", 10, &|_| false).unwrap();

@@ -1,4 +1,4 @@
-//! Encrypted connections, to a server that takes no other, with certificates made as its manual says.
+//! Encrypted connections to a server that accepts no others, with certificates made as in its manual.
 
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use hapax_search::postgres::{Error, Loader, PostgresIndex, name_of, named};
 use super::server::Server;
 use crate::corpus;
 
-/// In every connection, and in no error.
+/// Part of every connection, and of no error.
 const PASSWORD: &str = "correct-horse";
 
-/// Certificates and keys, in a folder of their own.
+/// Certificates and keys in a separate folder.
 struct Authority {
     folder: tempfile::TempDir,
 }
@@ -33,7 +33,7 @@ impl Authority {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// A certificate that signs itself: NAME.pem and NAME.key.
+    /// A self-signed certificate: NAME.pem and NAME.key.
     fn signs_itself(&self, name: &str, subject: &str, extension: Option<&str>) -> PathBuf {
         let (certificate, key) = (format!("{name}.pem"), format!("{name}.key"));
         let mut arguments = vec!["req", "-new", "-x509", "-days", "2", "-nodes", "-text"];
@@ -44,7 +44,7 @@ impl Authority {
         self.path(&certificate)
     }
 
-    /// A certificate that ROOT.pem has signed: NAME.pem and NAME.key.
+    /// A certificate signed by ROOT.pem: NAME.pem and NAME.key.
     fn signed(&self, name: &str, root: &str, subject: &str, extension: &str) -> PathBuf {
         let (request, key) = (format!("{name}.csr"), format!("{name}.key"));
         let (certificate, extensions) = (format!("{name}.pem"), format!("{name}.ext"));
@@ -62,7 +62,7 @@ impl Authority {
     }
 }
 
-/// Makes the server show this certificate.
+/// Makes the server use this certificate.
 fn show(server: &Server, certificate: &Path) {
     let (to, key) = (server.data().join("server.crt"), server.data().join("server.key"));
     std::fs::copy(certificate, &to).unwrap();
@@ -72,7 +72,7 @@ fn show(server: &Server, certificate: &Path) {
     server.reload();
 }
 
-/// Lets in over the network only who is encrypted, and `certain` only with a certificate.
+/// Requires encryption over the network, and of `certain` also a certificate.
 fn close(server: &Server, root: &Path) {
     let believed = server.data().join("root.crt");
     std::fs::copy(root, &believed).unwrap();
@@ -155,11 +155,11 @@ fn connections_are_encrypted_and_servers_are_who_they_should_be() {
     assert!(matches!(error, Error::Pem { .. }), "{text}");
     assert!(text.contains("/no/such.pem"), "{text}");
 
-    who_asks_is_shown_to_a_server_that_wants_to_know(&server, &authority, &full);
+    the_client_certificate_is_sent_to_a_server_that_requests_it(&server, &authority, &full);
     a_self_signed_certificate_is_its_own_root(&server, &authority, &to);
 }
 
-fn who_asks_is_shown_to_a_server_that_wants_to_know(
+fn the_client_certificate_is_sent_to_a_server_that_requests_it(
     server: &Server,
     authority: &Authority,
     full: &str,
@@ -188,7 +188,7 @@ fn a_self_signed_certificate_is_its_own_root(
     let (error, text) =
         refusal(&to("127.0.0.1", &rooted("verify-full", &authority.path("root.pem"))));
     assert!(matches!(error, Error::Certificate { .. }), "{text}");
-    // As the server's manual makes them: the name is in the subject alone.
+    // As in the server's manual: the name is in the subject only.
     let unnamed = authority.signs_itself("unnamed", "/CN=db.test", None);
     show(server, &unnamed);
     PostgresIndex::open(&to("db.test", &rooted("verify-ca", &unnamed))).unwrap();

@@ -1,4 +1,4 @@
-//! The engine in a database, with a server of its own on a free port of the loopback.
+//! The engine in a database, with its own server on a free loopback port.
 
 mod encryption;
 mod server;
@@ -27,7 +27,7 @@ fn names(index: &PostgresIndex, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_engine_in_a_database_keeps_the_agreement_and_the_rest_of_its_promises() {
+fn the_engine_in_a_database_meets_the_requirements() {
     let server = Server::start();
     let pages = corpus::pages();
     let database = server.create("agreement");
@@ -35,7 +35,7 @@ fn the_engine_in_a_database_keeps_the_agreement_and_the_rest_of_its_promises() {
     lists_agree(&index);
     assert_eq!(agree(&mut index), agree(&mut Memory::new(pages.clone())));
 
-    // Another process sees what was done, by name.
+    // Another process sees the changes, by name.
     index.remove(&[pages[0].name.clone()], "job-7").unwrap();
     let other = PostgresIndex::open(&database).unwrap();
     assert_eq!(other.operation(), Some("job-7"));
@@ -43,15 +43,15 @@ fn the_engine_in_a_database_keeps_the_agreement_and_the_rest_of_its_promises() {
     assert_eq!((totals.documents, totals.removed, totals.marked), (29, 1, 0));
     assert_eq!(other.status().unwrap(), (vec![pages[0].name.clone()], vec![]));
 
-    words_of_every_script_are_found_and_anything_can_be_typed(&other);
+    words_of_every_script_are_found_and_any_query_is_valid(&other);
     facts_are_those_of_the_pages(&other, &pages);
-    a_page_that_comes_again_replaces_the_former(&database, &pages);
-    half_a_load_is_none(&server, &pages);
+    a_page_replaces_an_earlier_one_with_its_name(&database, &pages);
+    an_unfinished_load_changes_nothing(&server, &pages);
     removed_pages_are_shown_to_this_process_until_the_next_change(&database);
-    what_is_no_index_of_ours_is_refused(&server, &database);
+    foreign_databases_are_refused(&server, &database);
 }
 
-fn words_of_every_script_are_found_and_anything_can_be_typed(index: &PostgresIndex) {
+fn words_of_every_script_are_found_and_any_query_is_valid(index: &PostgresIndex) {
     assert_eq!(names(index, "图书馆").len(), 5);
     assert_eq!(names(index, "望遠鏡 lang:ja").len(), 5);
     assert_eq!(names(index, "\"only mentions the telescope\""), ["http://host4.test/3"]);
@@ -78,7 +78,10 @@ fn facts_are_those_of_the_pages(index: &PostgresIndex, pages: &[hapax_search::Se
     assert!(matches!(index.facts(&[unknown]), Err(Error::Unknown { id: 1 })));
 }
 
-fn a_page_that_comes_again_replaces_the_former(database: &str, pages: &[hapax_search::SearchPage]) {
+fn a_page_replaces_an_earlier_one_with_its_name(
+    database: &str,
+    pages: &[hapax_search::SearchPage],
+) {
     let recipe = corpus::fingerprinter().recipe_id().clone();
     let mut loader = Loader::open(database, &recipe).unwrap();
     let mut page = pages[0].clone();
@@ -95,7 +98,7 @@ fn a_page_that_comes_again_replaces_the_former(database: &str, pages: &[hapax_se
     assert_eq!((totals.documents, totals.removed), (29, 0), "it is back, another is gone for good");
 }
 
-fn half_a_load_is_none(server: &Server, pages: &[hapax_search::SearchPage]) {
+fn an_unfinished_load_changes_nothing(server: &Server, pages: &[hapax_search::SearchPage]) {
     let database = server.create("half");
     let mut loader = Loader::create(&database, corpus::fingerprinter().recipe_id()).unwrap();
     for page in pages {
@@ -121,7 +124,7 @@ fn removed_pages_are_shown_to_this_process_until_the_next_change(database: &str)
     assert_eq!(names(&index, "telescope"), before);
 }
 
-fn what_is_no_index_of_ours_is_refused(server: &Server, database: &str) {
+fn foreign_databases_are_refused(server: &Server, database: &str) {
     let recipe = corpus::fingerprinter().recipe_id().clone();
     assert!(matches!(Loader::create(database, &recipe), Err(Error::Exists)));
     let other = "web-2:0000000000000001".parse().unwrap();

@@ -1,6 +1,6 @@
-//! A PostgreSQL server of the test's own, on a free port of the loopback.
+//! A PostgreSQL server for the test, on a free loopback port.
 //!
-//! Run by somebody who is not root, and stopped when it is dropped.
+//! Runs as a user other than root, and stops on drop.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ impl Server {
         }
     }
 
-    /// The folder of the server's data.
+    /// The server's data folder.
     pub(super) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
@@ -62,26 +62,26 @@ impl Server {
         self.port
     }
 
-    /// Lets the server read a file that only it may read, as it wants keys to be.
+    /// Makes a file readable by the server only, as required for keys.
     pub(super) fn give(&self, file: &Path) {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
         self.user.own(file);
     }
 
-    /// The way in that no setting closes.
+    /// A connection that no setting forbids.
     fn socket(&self) -> String {
         let folder = self.folder.path().display();
         format!("host={folder} port={} user=hapax dbname=postgres", self.port)
     }
 
-    /// Does something as the owner of the server.
+    /// Executes SQL as the owner of the server.
     pub(super) fn execute(&self, sql: &str) {
         let mut client = postgres::Client::connect(&self.socket(), postgres::NoTls).unwrap();
         client.batch_execute(sql).unwrap();
     }
 
-    /// Has the settings read again, and waits until they hold for new connections.
+    /// Reloads the settings, and waits until they apply to new connections.
     pub(super) fn reload(&self) {
         let loaded = || -> std::time::SystemTime {
             let mut client = postgres::Client::connect(&self.socket(), postgres::NoTls).unwrap();
@@ -107,14 +107,14 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// A fast shutdown, asked for by signal as the server's manual says.
+    /// Requests a fast shutdown by signal, as in the server's manual.
     fn drop(&mut self) {
         let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
         let _ = self.process.wait();
     }
 }
 
-/// Where Debian puts the server's programs, or wherever they are found.
+/// The path of a server program: where Debian installs it, or on the search path.
 fn program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut there: Vec<PathBuf> = versions
@@ -125,7 +125,7 @@ fn program(name: &str) -> PathBuf {
     there.pop().unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Somebody who is not root, as whom the server runs when this runs as root: it refuses otherwise.
+/// A user other than root to run the server as, because it refuses root.
 enum Unprivileged {
     Myself,
     Other { user: u32, group: u32 },

@@ -1,18 +1,19 @@
-//! Groups all pages at once: confirmed pairs in, winner-verified groups out.
+//! Groups all pages at once: confirmed pairs in, groups verified against their winners out.
 //!
-//! Pages with equal content are one node, with everything that redirects to it. The best page of a connected
-//! component takes every node it matches itself as its group, a *star*; the rest regroups in the same way.
+//! Pages with equal content are one node, together with everything that redirects to it. The best page of a
+//! connected component takes every node that it matches itself as its group, a *star*; the rest is grouped in
+//! the same way.
 //!
 //! ```text
 //!   rank          1 --- 4 --- 2 --- 5 --- 3        a family of five in a chain
 //!   stars        (1)--- 4    (2)--- 5    (3)       1 takes 4; 2 takes 5; 3 is alone
 //! ```
 //!
-//! Guarantees: every page is a winner, or matches its winner directly, has its content, or redirects to such a
-//! page. Winners beat all members, and no two winners match. The answer depends on the set of pages and pairs. Time
-//! O(pages log pages + pairs), linear memory. A missing pair is not a match.
-//!
-//! Source: Zhu et al. 2012, 5 and 5.2; here every group is repaired, not only those with many failing members.
+//! Guarantees: every page is a winner, matches its winner directly, has the winner's content, or redirects to
+//! such a page. Winners rank above all members, and no two winners match. The result depends on the set of
+//! pages and pairs only. O(pages log pages + pairs) time, linear memory. Does not compare pages: a missing pair
+//! is not a match. Source: Zhu et al. 2012, 5 and 5.2; here every group is repaired, not only those with many
+//! failing members.
 
 mod nodes;
 mod ranking;
@@ -26,56 +27,55 @@ use super::scope::ScopeKey;
 use crate::fingerprint::ContentHash;
 pub use union_find::UnionFind;
 
-/// Two pages that were found alike and confirmed.
+/// Two pages that match and were confirmed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NearPair {
     /// Position of one page.
     pub a: u32,
     /// Position of the other.
     pub b: u32,
-    /// Bits in which the fingerprints differ.
+    /// Number of differing fingerprint bits.
     pub distance: u8,
     /// The similarity that confirmed the pair, `0.0..=1.0`.
     pub similarity: f32,
 }
 
-/// Pages and what is known between them; pages are named by their position in `pages`.
+/// Pages and their matches; pages are identified by their position in `pages`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BatchInput<'a> {
-    /// One entry a page.
+    /// One entry per page.
     pub pages: &'a [PageFacts<'a>],
-    /// The content of each page, `None` for an empty page, which is nobody's duplicate.
-    /// Or no entries at all: then only pairs count.
+    /// The content of each page, `None` for an empty page, which matches nothing. An empty list if
+    /// contents are unknown; then only pairs count.
     pub contents: &'a [Option<ContentHash>],
-    /// The scope of each page, or no entries when all may be compared. Pairs and equal
+    /// The scope of each page, or an empty list if all pages are in one scope. Pairs and equal
     /// contents across scopes are ignored.
     pub scopes: &'a [ScopeKey],
-    /// `(from, to)`: the first page redirects to the second. Such a page has no content of its
-    /// own; pairs with it are ignored, and it shares the fate of the last page of the chain.
+    /// `(from, to)`: the first page redirects to the second. Such a page has no content of its own;
+    /// pairs with it are ignored, and it joins the group of the last page of the chain.
     pub redirects: &'a [(u32, u32)],
-    /// Confirmed pairs in any order and direction; repeats and loops do no harm.
+    /// Confirmed pairs in any order and direction; repeats and self-pairs are ignored.
     pub pairs: &'a [NearPair],
 }
 
-/// Why pages could not be grouped.
+/// Grouping failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BatchError {
-    /// More pages than positions.
+    /// There are more pages than positions.
     #[error("{found} pages are more than the {max} that can be grouped at once", max = u32::MAX - 1)]
     TooManyPages { found: usize },
-    /// More pairs than can be counted.
+    /// There are more pairs than can be counted.
     #[error("{found} pairs are more than the {max} that can be grouped at once", max = u32::MAX)]
     TooManyPairs { found: usize },
-    /// A list that goes with the pages has another length.
+    /// A list has another length than the list of pages.
     #[error("{found} {what} for {pages} pages: give one for each page, or none")]
     Lengths { what: &'static str, found: usize, pages: usize },
-    /// A pair or a redirect names a page that is not there.
+    /// A pair or a redirect refers to a missing page.
     #[error("{what} names page {page}, but there are only {pages} pages")]
     NoSuchPage {
         /// `a pair` or `a redirect`.
         what: &'static str,
-        /// The position named.
         page: u32,
         pages: usize,
     },
@@ -83,32 +83,32 @@ pub enum BatchError {
     #[error("page {page} redirects both to page {first} and to page {second}")]
     TwoRedirects {
         page: u32,
-        /// The lower of two targets.
+        /// The smaller of the two targets.
         first: u32,
         second: u32,
     },
 }
 
-/// What becomes of a page.
+/// The result for a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// The winner of its group; stays.
+    /// The winner of its group; is kept.
     Kept,
-    /// Has the winner's content; removable.
+    /// Has the winner's content; is removed.
     Exact,
-    /// Matches the winner; removable.
+    /// Matches the winner; is removed.
     Near,
-    /// Redirects, at last, to the winner or to a removable page of its group; removable.
+    /// Redirects to the winner or to a removed page of its group; is removed.
     Redirect,
 }
 
 impl Outcome {
-    /// May the page go?
+    /// Whether the page may be removed.
     pub const fn removable(self) -> bool {
         !matches!(self, Self::Kept)
     }
 
-    /// As tables, reports and JSON call it.
+    /// The name in tables, reports and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -119,51 +119,52 @@ impl Outcome {
     }
 }
 
-/// Where a page ended.
+/// The group of a page and its relation to the winner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placement {
     /// Index into [`Grouping::stars`].
     pub star: u32,
     pub outcome: Outcome,
-    /// Bits between the page and the winner.
+    /// Distance to the winner in bits.
     pub distance: u8,
-    /// Similarity with the winner, `0.0..=1.0`.
+    /// Similarity to the winner, `0.0..=1.0`.
     pub similarity: f32,
-    /// What decided for the winner; `None` for the winner itself.
+    /// The rule that chose the winner over this page; `None` for the winner.
     pub decided: Option<DecidedBy>,
 }
 
 /// A group: a winner and the pages that match it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Star {
-    /// Position of the page that stays.
+    /// Position of the kept page.
     pub winner: u32,
-    /// Pages, the winner included.
+    /// Number of pages, including the winner.
     pub size: u32,
-    /// The largest distance between the winner and a page.
+    /// The largest distance between the winner and another page.
     pub radius: u8,
-    /// No two pages of the group are farther apart: the sum of the two largest distances.
+    /// Upper bound of the distance between any two pages: the sum of the two largest distances to
+    /// the winner.
     pub diameter: u8,
-    /// Index into [`Grouping::families`] when the pages are *related* to those of other groups.
+    /// Index into [`Grouping::families`] if its pages match pages of other groups.
     pub family: Option<u32>,
     first: u32,
 }
 
-/// Several groups that a chain of pairs connects. Plain transitive closure would have removed
-/// all of their pages but one.
+/// Several groups connected by a chain of pairs. Transitive closure would have removed all of their
+/// pages except one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// The group of the family's best page: the one the others hang on.
+    /// The group of the family's best page.
     pub head: u32,
-    /// How many groups it fell into.
+    /// Number of groups in the family.
     pub stars: u32,
     pub pages: u32,
-    /// Pages that do not match the head's winner.
+    /// Number of pages that do not match the head's winner.
     pub failing: u32,
 }
 
 impl Family {
-    /// The share of pages, the best one aside, that do not match it, `0.0..=1.0`.
+    /// The share of pages other than the best one that do not match it, `0.0..=1.0`.
     pub fn failing_share(&self) -> f64 {
         f64::from(self.failing) / f64::from((self.pages - 1).max(1))
     }
@@ -183,19 +184,19 @@ impl Grouping {
     ///
     /// # Errors
     ///
-    /// Lists that do not fit together; see [`BatchError`].
+    /// The lists of the input do not fit together; see [`BatchError`].
     pub fn of(rules: &Rules, input: &BatchInput<'_>) -> Result<Self, BatchError> {
         check(input)?;
         let nodes = nodes::Nodes::collapse(input)?;
         Ok(stars::build(rules, input, &nodes))
     }
 
-    /// Where each page ended, by position.
+    /// The placement of each page, by position.
     pub fn placements(&self) -> &[Placement] {
         &self.placements
     }
 
-    /// All groups, by the position of their winners.
+    /// All groups, ascending by position of the winner.
     pub fn stars(&self) -> &[Star] {
         &self.stars
     }
@@ -211,12 +212,12 @@ impl Grouping {
         &self.members[first..first + star.size as usize]
     }
 
-    /// The position of the page that stays instead of this one; its own for a winner.
+    /// The position of the kept page of this page's group.
     pub fn winner(&self, page: u32) -> u32 {
         self.stars[self.placements[page as usize].star as usize].winner
     }
 
-    /// Why the page may go, in words; `None` when it stays.
+    /// Explains why the page may be removed; `None` if it is kept.
     pub fn reason(&self, rules: &Rules, pages: &[PageFacts<'_>], page: u32) -> Option<Reason> {
         let by = self.placements[page as usize].decided?;
         let winner = &pages[self.winner(page) as usize];

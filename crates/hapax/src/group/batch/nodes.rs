@@ -1,9 +1,8 @@
-//! Makes one node of pages with the same content.
+//! Merges pages with the same content into nodes.
 //!
-//! Pages with equal content in one scope are a node, and a page that redirects belongs to the
-//! node of the page where its chain ends. Chains are followed once, in linear time. A chain
-//! that runs into a cycle ends at the cycle's page with the least address (then id), which is
-//! then treated as a page without content.
+//! Pages with equal content in one scope are a node; a page that redirects belongs to the node of the page at
+//! the end of its chain. Chains are followed once, in linear time. A chain that runs into a cycle ends at the
+//! cycle's page with the smallest address (then id), which is treated as a page without content.
 
 use super::{BatchError, BatchInput};
 use crate::group::scope::ScopeKey;
@@ -14,11 +13,11 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Nodes {
     /// The node of each page, `0..count`.
     pub(super) of_page: Vec<u32>,
-    /// Does the page only redirect to another one?
+    /// Whether each page only redirects to another one.
     pub(super) redirects: Vec<bool>,
-    /// Has the page a content of its own, so that its pairs count?
+    /// Whether each page has content of its own, so that its pairs count.
     pub(super) comparable: Vec<bool>,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub(super) count: u32,
 }
 
@@ -68,9 +67,9 @@ fn targets(input: &BatchInput<'_>) -> Result<Vec<u32>, BatchError> {
     Ok(target)
 }
 
-/// Where the chain of each page ends; its own position for a page that does not redirect.
+/// The end of each page's chain; its own position for a page that does not redirect.
 fn chain_ends(input: &BatchInput<'_>, target: &[u32]) -> Vec<u32> {
-    /// On the path that is being followed; positions never reach it.
+    /// Marks a page on the current path; larger than any position.
     const OPEN: u32 = NONE - 1;
     let mut end = vec![NONE; target.len()];
     let mut path = Vec::new();
@@ -104,7 +103,7 @@ fn address<'a>(input: &'a BatchInput<'_>, page: u32) -> (&'a [u8], u64) {
     (facts.url.as_bytes(), facts.id)
 }
 
-/// Pages that share their content, as runs of a sorted list.
+/// Pages with equal content, each as a list.
 fn content_classes(input: &BatchInput<'_>, target: &[u32]) -> Vec<Vec<u32>> {
     let mut keyed: Vec<(u128, ScopeKey, u32)> = input
         .contents

@@ -1,10 +1,10 @@
-//! Many pages in order of preference.
+//! Sorts many pages by preference.
 //!
-//! The order of [`Rules::order`], redirecting pages last. Comparing two pages at a time would
-//! fetch their addresses from memory for every comparison; instead the pages are sorted
-//! column by column: by the first number in which any of them differ, then every run of
-//! equal pages by the second, and so on, then by eight bytes of the address at a time. Runs
-//! stay in order of position until a column parts them, so memory is read forwards.
+//! Uses the order of [`Rules::order`], redirecting pages last. Comparing two pages at a time would fetch their
+//! addresses from memory for every comparison; instead, pages are sorted column by column: by the first number
+//! in which any of them differ, then every run of equal pages by the second, and so on, then by eight bytes of
+//! the address at a time. Runs keep the order of positions until a column splits them, so memory is read
+//! sequentially.
 
 use super::BatchInput;
 use super::nodes::Nodes;
@@ -12,22 +12,22 @@ use crate::group::facts::PageFacts;
 use crate::group::reason::DecidedBy;
 use crate::group::rules::{Rules, tie_break};
 
-/// Bytes of an address in one column.
+/// Bytes of an address per column.
 const CHUNK: usize = 8;
 
-/// What the rules say about some of the pages: a row of numbers for each, less is better.
+/// The costs of some pages under the rules: one row of numbers per page, smaller is better.
 pub(super) struct Costs {
-    /// Where the row of a page is, by position; anything for pages without one.
+    /// Row index by position; meaningless for pages without a row.
     row: Vec<u32>,
-    /// Rows of whether it redirects, then a number a rule.
+    /// Rows of a redirect flag followed by one number per rule.
     numbers: Vec<u64>,
     width: usize,
-    /// Columns in which the rows are not all alike.
-    telling: Vec<usize>,
+    /// Columns in which not all rows are equal.
+    varying: Vec<usize>,
 }
 
 impl Costs {
-    /// Rows for `pages`, which are positions in increasing order.
+    /// Rows for `pages`, which are ascending positions.
     pub(super) fn of(rules: &Rules, input: &BatchInput<'_>, nodes: &Nodes, pages: &[u32]) -> Self {
         let width = 1 + rules.list().len();
         let mut row = vec![0; input.pages.len()];
@@ -43,8 +43,8 @@ impl Costs {
             let first = values.next();
             values.any(|value| Some(value) != first)
         };
-        let telling = (0..width).filter(differ).collect();
-        Self { row, numbers, width, telling }
+        let varying = (0..width).filter(differ).collect();
+        Self { row, numbers, width, varying }
     }
 
     fn at(&self, page: u32) -> &[u64] {
@@ -52,18 +52,18 @@ impl Costs {
         &self.numbers[from..from + self.width]
     }
 
-    /// What distinguishes a winner from a page that does not redirect.
+    /// The criterion that prefers the winner over a page that does not redirect.
     pub(super) fn decided(&self, input: &BatchInput<'_>, winner: u32, loser: u32) -> DecidedBy {
         let (a, b) = (self.at(winner), self.at(loser));
-        match self.telling.iter().find(|&&column| a[column] != b[column]) {
+        match self.varying.iter().find(|&&column| a[column] != b[column]) {
             Some(0) => DecidedBy::Redirect,
             Some(&column) => DecidedBy::Rule((column - 1) as u8),
             None => tie_break(&input.pages[winner as usize], &input.pages[loser as usize]).1,
         }
     }
 
-    /// Sorts pages that have rows, winners first. Pages equal in address and id keep the
-    /// order of their positions.
+    /// Sorts pages that have rows, best first. Pages with equal address and id keep the order of
+    /// their positions.
     pub(super) fn sort(&self, input: &BatchInput<'_>, pages: &mut [u32]) {
         let facts = |page: u32| &input.pages[page as usize];
         let mut keyed: Vec<(u64, u32)> = Vec::new();
@@ -74,9 +74,9 @@ impl Costs {
                 let longer = run.iter().any(|&page| facts(page).url.len() > done * CHUNK);
                 if longer { Column::Chunk(done) } else { Column::Length }
             };
-            // A column that is asked for may not exist; then the one after it is meant.
+            // The column may not exist; then the following one is used.
             let column = match column {
-                Column::Number(i) if i >= self.telling.len() => after_chunks(0),
+                Column::Number(i) if i >= self.varying.len() => after_chunks(0),
                 Column::Chunk(i) => after_chunks(i),
                 Column::Number(_) | Column::Length | Column::Id => column,
             };
@@ -108,7 +108,7 @@ impl Costs {
 
     fn key(&self, facts: &PageFacts<'_>, page: u32, column: Column) -> u64 {
         match column {
-            Column::Number(i) => self.at(page)[self.telling[i]],
+            Column::Number(i) => self.at(page)[self.varying[i]],
             Column::Chunk(i) => chunk(&facts.url, i),
             Column::Length => facts.url.len() as u64,
             Column::Id => facts.id,
@@ -118,11 +118,11 @@ impl Costs {
 
 #[derive(Clone, Copy)]
 enum Column {
-    /// A place in `telling`.
+    /// An index into `varying`.
     Number(usize),
-    /// Bytes of the address, zeros beyond its end.
+    /// Bytes of the address, padded with zeros.
     Chunk(usize),
-    /// Distinguishes an address from the same address followed by zeros.
+    /// Length, which distinguishes an address from one with trailing zeros.
     Length,
     Id,
 }

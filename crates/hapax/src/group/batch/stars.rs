@@ -1,9 +1,8 @@
-//! The one pass, best node first, that makes stars of families.
+//! Makes stars of connected components in one pass, best node first.
 //!
-//! Only linked pages are ranked; a page without any match costs nothing but its entry.
-//! Pairs are stored at their better end (an adjacency in one array), because a node that is
-//! still free when its turn comes can only take worse ones: a better free neighbour would have
-//! been a winner before and would have taken it.
+//! Only linked pages are ranked; a page without a match costs only its entry. Pairs are stored at their better
+//! end (an adjacency array), because a node that is still free when it is processed can only take worse ones: a
+//! better free neighbour would have been a winner earlier and would have taken it.
 
 use super::nodes::Nodes;
 use super::ranking::Costs;
@@ -23,9 +22,9 @@ pub(super) fn build(rules: &Rules, input: &BatchInput<'_>, nodes: &Nodes) -> Gro
     grouping
 }
 
-/// Pairs that count, between nodes.
+/// The valid pairs, between nodes.
 struct Edges {
-    /// Index into the pairs, and the nodes of its ends.
+    /// Index of the pair, and the nodes of its ends.
     list: Vec<(u32, u32, u32)>,
 }
 
@@ -42,7 +41,7 @@ impl Edges {
         Self { list }
     }
 
-    /// For each linked node, the winner that took it and how near it is.
+    /// For each linked node, the winner that took it and its distance.
     fn stars(&self, count: u32, ranking: &Ranking, pairs: &[NearPair]) -> Vec<Taken> {
         let rank = |node: u32| ranking.of_node[node as usize];
         let ordered = |a: u32, b: u32| if rank(a) < rank(b) { (a, b) } else { (b, a) };
@@ -74,7 +73,7 @@ impl Edges {
                 let offer =
                     Taken { winner: node, distance: pair.distance, similarity: pair.similarity };
                 let known = &mut taken[other as usize];
-                // Copies of one text may have been paired several times: the nearest counts.
+                // Copies of one text may have several pairs; the nearest counts.
                 if known.winner == NONE || known.winner == node && offer.nearer(known) {
                     *known = offer;
                 }
@@ -100,13 +99,13 @@ impl Taken {
     }
 }
 
-/// Linked pages, best first, and their nodes by their best pages.
+/// Linked pages, best first, and the best page of each node.
 struct Ranking {
     pages: Vec<u32>,
     costs: Costs,
     nodes: Vec<u32>,
     of_node: Vec<u32>,
-    /// Place of each node's best page in `pages`.
+    /// Index in `pages` of each node's best page.
     best: Vec<u32>,
 }
 
@@ -147,7 +146,7 @@ impl Ranking {
 
 fn place(input: &BatchInput<'_>, nodes: &Nodes, ranking: &Ranking, taken: &[Taken]) -> Grouping {
     let pages = input.pages.len();
-    // The winner of every page: itself unless it is linked.
+    // The winner of every page: initially itself.
     let mut winner_of: Vec<u32> = (0..pages as u32).collect();
     for &page in &ranking.pages {
         let star = taken[nodes.of_page[page as usize] as usize].winner;
@@ -191,8 +190,8 @@ fn place(input: &BatchInput<'_>, nodes: &Nodes, ranking: &Ranking, taken: &[Take
         let with = &taken[node as usize];
         let winner = ranking.pages[ranking.best[with.winner as usize] as usize];
         let star = &mut stars[star_of_winner[winner as usize] as usize];
-        // The two largest distances bound the diameter; the smaller is kept in `diameter`
-        // until all are known.
+        // The two largest distances bound the diameter; `diameter` holds the smaller of them until
+        // all are known.
         let (far, second) = (with.distance.max(star.radius), with.distance.min(star.radius));
         star.radius = far;
         star.diameter = star.diameter.max(second);
@@ -204,7 +203,7 @@ fn place(input: &BatchInput<'_>, nodes: &Nodes, ranking: &Ranking, taken: &[Take
     Grouping { placements, stars, families: Vec::new(), members }
 }
 
-/// All pages by star, each star's best first.
+/// All pages by star, best first within each star.
 fn list_members(stars: &mut [Star], placements: &[Placement], ranking: &Ranking) -> Vec<u32> {
     for placement in placements {
         stars[placement.star as usize].size += 1;
@@ -213,7 +212,7 @@ fn list_members(stars: &mut [Star], placements: &[Placement], ranking: &Ranking)
     let mut first = 0;
     for star in &mut *stars {
         star.first = first;
-        // Right for a page alone, and for every winner: it is the best of its star.
+        // Correct for single pages and for every winner, which is the best of its star.
         members[first as usize] = star.winner;
         first += star.size;
     }
@@ -231,7 +230,7 @@ fn find_families(grouping: &mut Grouping, nodes: &Nodes, edges: &Edges, ranking:
     for &(_, a, b) in &edges.list {
         sets.union(a, b);
     }
-    // Nodes come best first, so the first one of a set leads its head.
+    // Nodes are processed best first, so the first one of a set is its head.
     let mut family_of_set = vec![NONE; nodes.count as usize];
     let mut families: Vec<Family> = Vec::new();
     let mut members: Vec<(u32, u32)> = Vec::new();

@@ -1,8 +1,8 @@
-//! Who is connected with whom: disjoint sets with path halving.
+//! Connected components: disjoint sets with path halving.
 //!
-//! The smaller root stays a root, so the representative of a set is its least element
-//! whatever the order of the unions. Halving alone keeps paths short (amortised O(log n) an
-//! operation); nothing recurses, so a chain of any length is safe.
+//! The smaller root stays a root, so the representative of a set is its smallest element, whatever the order of
+//! unions. Halving alone keeps paths short (amortised O(log n) per operation); nothing recurses, so long chains
+//! are safe.
 
 /// Disjoint sets over `0..n`.
 #[derive(Clone, Debug)]
@@ -11,12 +11,12 @@ pub struct UnionFind {
 }
 
 impl UnionFind {
-    /// Every element alone.
+    /// `n` sets of one element.
     pub fn new(n: u32) -> Self {
         Self { parent: (0..n).collect() }
     }
 
-    /// The least element of the set that holds `x`.
+    /// The smallest element of the set that contains `x`.
     pub fn find(&mut self, mut x: u32) -> u32 {
         loop {
             let parent = self.parent[x as usize];
@@ -29,7 +29,7 @@ impl UnionFind {
         }
     }
 
-    /// Makes one set of the two that hold `a` and `b`.
+    /// Merges the sets that contain `a` and `b`.
     pub fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
         self.parent[a.max(b) as usize] = a.min(b);

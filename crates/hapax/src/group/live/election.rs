@@ -1,15 +1,15 @@
-//! Winners, and who matches them.
+//! Elects winners and records which members match them.
 //!
-//! A check is good for one term; a new winner, or a new version of it, begins the next term
-//! without touching the members. Terms are counted in 16 bits, and when they come round, all
-//! checks are cleared so that none of an earlier round can be mistaken for a present one.
+//! A check is valid for one term; a new winner, or a new version of it, begins the next term without touching
+//! the members. Terms are counted in 16 bits; when the counter wraps, all checks are cleared so that no old
+//! check is taken for a current one.
 
 use super::record::{Change, Check, FARTHEST, GroupId, GroupRecord, PageId, PageRecord};
 use super::{GroupState, Likeness, LiveResult, Operation, World};
 use std::collections::BTreeSet;
 
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
-    /// Lets the best member win.
+    /// Makes the best member the winner.
     pub(super) fn elect(&mut self, group: GroupId) -> LiveResult<(), S> {
         let Some(record) = self.state.group(group)? else { return Ok(()) };
         if self.is_bare_in(record.winner, group)? {
@@ -25,10 +25,10 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             }
         }
         let best = best.0;
-        if best == record.winner { Ok(()) } else { self.crown(best, group) }
+        if best == record.winner { Ok(()) } else { self.make_winner(best, group) }
     }
 
-    /// Every group chooses again, and is compared with what it chose.
+    /// Elects in every group, and compares the members with the result.
     pub(super) fn elect_everywhere(&mut self) -> LiveResult<(), S> {
         let groups = super::state::collect(usize::MAX, |visit| self.state.groups(visit))?;
         for &group in &groups {
@@ -40,7 +40,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// Facts of some pages changed: winners are asked to prove themselves, others try.
+    /// Facts of some pages changed: re-elects in the groups of these pages.
     pub(super) fn facts_changed(&mut self, pages: &[PageId]) -> LiveResult<(), S> {
         let mut open = BTreeSet::new();
         let mut touched = BTreeSet::new();
@@ -50,7 +50,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             if winner == page {
                 open.insert(group);
             } else if !open.contains(&group) && self.better(page, winner)? {
-                self.crown(page, group)?;
+                self.make_winner(page, group)?;
                 touched.insert(group);
             }
         }
@@ -64,11 +64,11 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
     }
 
     /// Makes a member the winner.
-    pub(super) fn crown(&mut self, page: PageId, group: GroupId) -> LiveResult<(), S> {
+    pub(super) fn make_winner(&mut self, page: PageId, group: GroupId) -> LiveResult<(), S> {
         let mut record = self.group(group, page)?;
         let former = record.winner;
         let former_stays = self.is_member(former, group)?;
-        // Through the former winner, nobody is farther than both distances together; a winner
+        // Through the former winner, no member is farther than the sum of both distances; a winner
         // that left was no farther from the new one than its radius.
         let likeness = if former_stays { Some(self.compare(page, former)?) } else { None };
         let step = likeness.map_or(record.radius, |likeness| likeness.distance);
@@ -79,11 +79,11 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         self.state.put_page(page, Some(PageRecord::Content { group, check }))?;
         self.state.put_group(group, Some(record))?;
         self.state.append(Change::WinnerChanged { group, from: former, to: page })?;
-        self.crowned.push(page);
-        likeness.map_or(Ok(()), |likeness| self.note_check(former, group, &likeness))
+        self.new_winners.push(page);
+        likeness.map_or(Ok(()), |likeness| self.record_check(former, group, &likeness))
     }
 
-    /// The next term: no member has been compared with the winner.
+    /// Begins the next term: no member has been compared with the winner yet.
     pub(super) fn begin_term(
         &mut self,
         group: GroupId,
@@ -103,8 +103,8 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// Records how a member compared with the winner.
-    pub(super) fn note_check(
+    /// Records the result of comparing a member with the winner.
+    pub(super) fn record_check(
         &mut self,
         page: PageId,
         group: GroupId,
@@ -112,7 +112,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
     ) -> LiveResult<(), S> {
         let Some(PageRecord::Content { check, .. }) = self.state.page(page)? else { return Ok(()) };
         let mut record = self.group(group, page)?;
-        self.forget_check(check, &mut record);
+        self.drop_check(check, &mut record);
         record.checked += 1;
         record.failing += u32::from(!likeness.matches());
         record.radius = record.radius.max(likeness.distance.min(FARTHEST));
@@ -122,8 +122,8 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(self.state.put_group(group, Some(record))?)
     }
 
-    /// Takes a check of the present term out of the group's counts.
-    pub(super) fn forget_check(&self, check: Check, record: &mut GroupRecord) {
+    /// Removes a check of the current term from the group's counts.
+    pub(super) fn drop_check(&self, check: Check, record: &mut GroupRecord) {
         match check {
             Check::Matches(term) if term == record.term => {
                 record.checked = record.checked.saturating_sub(1);

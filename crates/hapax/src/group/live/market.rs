@@ -1,7 +1,7 @@
-//! The same groups, another choice of copies: winners under named lists of rules.
+//! Markets: the same groups with other winners, chosen by a named list of rules.
 //!
-//! A collection for another market prefers other hosts, and so keeps other copies of the same
-//! pages. Nothing is stored for it: a list is applied to the groups when it is asked.
+//! A collection for another market prefers other hosts and so keeps other copies of the same pages. Stores
+//! nothing: a list is applied to the groups when it is queried.
 //!
 //! Source: Zhu et al. 2012, section 5.
 
@@ -11,14 +11,14 @@ use super::{GroupState, LiveGroups, LiveResult, World};
 use crate::group::reason::DecidedBy;
 use crate::group::rules::Rules;
 
-/// What becomes of a page in a market.
+/// The result for a page in a market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// It is its group's winner there.
+    /// The winner of its group in this market.
     Kept,
-    /// It does not match that winner, and stays too.
+    /// Does not match that winner, and is kept, too.
     Related,
-    /// It matches that winner.
+    /// Matches that winner.
     Removed,
 }
 
@@ -27,16 +27,15 @@ pub enum Fate {
 pub struct MarketRow {
     pub page: PageId,
     pub group: GroupId,
-    /// The group's winner in this market.
     pub winner: PageId,
     pub fate: Fate,
-    /// What decided for the winner; `None` for the winner itself.
+    /// The rule that chose the winner over this page; `None` for the winner.
     pub decided: Option<DecidedBy>,
 }
 
 impl<S: GroupState> LiveGroups<S> {
-    /// The pages of a group under a list of rules: the winner first, then the others in
-    /// increasing order. Pages that redirect, are awaited or run in a cycle are left out.
+    /// The pages of a group under a list of rules: the winner first, then the others ascending.
+    /// Leaves out pages that redirect, are awaited, or are in a cycle.
     pub fn market<W>(
         &self,
         world: &W,

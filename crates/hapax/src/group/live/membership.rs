@@ -1,22 +1,22 @@
-//! Joining, leaving, moving, merging.
+//! Members join, leave and move; groups merge.
 //!
-//! Whether a page still belongs (tier 1), where it goes when it does not (tier 2), and what
-//! that does to the records. Nothing here repairs: callers resolve the groups they touched.
+//! Decides whether a page still belongs to its group (tier 1), where it goes if not (tier 2), and updates the
+//! records. Does not repair groups; callers do this for the groups they changed.
 
 use super::record::{Change, Check, FARTHEST, GroupId, GroupRecord, PageId, PageRecord};
 use super::{GroupState, LiveResult, Near, Operation, World};
 
-/// How many members speak for a group whose winner changed, and for one that may be merged.
+/// Members sampled to check a group whose winner changed.
 const SAMPLE: usize = 16;
 const MERGE_SAMPLE: usize = 64;
-/// New winners that are searched for in one operation, at most: each may make others.
+/// Maximum number of new winners processed per operation, because each may create others.
 const RECONNECTED: usize = 1024;
 
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
-    /// Tier 1: may a page with new content stay where it is?
+    /// Tier 1: whether a page with new content may stay in its group.
     ///
-    /// A member stays if it matches the winner. A winner stays if it matches at least half of
-    /// the others, of a sample when there are many: it is what they were measured by.
+    /// A member stays if it matches the winner. A winner stays if it matches at least half of the
+    /// others, or of a sample if there are many, because all members were compared with it.
     pub(super) fn still_belongs(&mut self, page: PageId, group: GroupId) -> LiveResult<bool, S> {
         let record = self.group(group, page)?;
         if record.members == 1 {
@@ -25,7 +25,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         if record.winner != page {
             let likeness = self.compare(page, record.winner)?;
             if likeness.matches() {
-                self.note_check(page, group, &likeness)?;
+                self.record_check(page, group, &likeness)?;
                 self.facts_changed(&[page])?;
             }
             return Ok(likeness.matches());
@@ -40,39 +40,39 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         let stays = 2 * matching >= others.len();
         if stays {
             let mut record = record;
-            // Nothing is known of the distance to the new version.
+            // The distance to the new version is unknown.
             record.radius = FARTHEST;
             self.begin_term(group, &mut record)?;
             self.state.put_group(group, Some(record))?;
-            self.crowned.push(page);
+            self.new_winners.push(page);
             self.elect(group)?;
         }
         Ok(stays)
     }
 
-    /// What every operation does at its end: winners that are new, or whose content is, find the groups they match.
-    /// While they were members, or when they joined, others may have come that only they match.
+    /// Ends every operation: winners that are new or have new content find the groups they match.
+    /// While they were members, or when they joined, pages may have arrived that only they match.
     pub(super) fn reconnect(&mut self) -> LiveResult<(), S> {
         let mut pages = Vec::new();
-        self.crowned.sort_unstable();
-        self.crowned.dedup();
-        for page in std::mem::take(&mut self.crowned) {
+        self.new_winners.sort_unstable();
+        self.new_winners.dedup();
+        for page in std::mem::take(&mut self.new_winners) {
             pages.extend(self.winner_of(page)?.map(|_| page));
         }
         for _ in 0..RECONNECTED {
             let Some(page) = pages.pop() else { break };
             self.connect(page)?;
-            pages.append(&mut self.crowned);
+            pages.append(&mut self.new_winners);
         }
-        self.crowned.clear();
+        self.new_winners.clear();
         Ok(())
     }
 
-    /// Merges a page's group with those of its matches, as far as they may be merged; no winner of theirs matches it
-    /// then. With repairs only groups whose winners match can be meant.
+    /// Merges a page's group with those of its matches, where merging is allowed; afterwards no
+    /// winner of these matches it. With repairs, only groups whose winners match are considered.
     fn connect(&mut self, page: PageId) -> LiveResult<(), S> {
         let found = self.near(page)?;
-        for other in self.homes(page, None, &found)? {
+        for other in self.candidate_groups(page, None, &found)? {
             let Some(PageRecord::Content { group: own, .. }) = self.state.page(page)? else {
                 break;
             };
@@ -95,7 +95,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// The group that a page stands for.
+    /// The group that a page is the winner of; `None` otherwise.
     fn winner_of(&self, page: PageId) -> LiveResult<Option<GroupId>, S> {
         let Some(PageRecord::Content { group, .. }) = self.state.page(page)? else {
             return Ok(None);
@@ -103,37 +103,37 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok((self.group(group, page)?.winner == page).then_some(group))
     }
 
-    /// Tier 2: puts a page with content where its matches are, or alone.
+    /// Tier 2: puts a page with content into the group of its matches, or into a group of its own.
     pub(super) fn place_by_content(&mut self, page: PageId, found: &[Near]) -> LiveResult<(), S> {
         let own = match self.state.page(page)? {
             Some(PageRecord::Content { group, .. }) => Some(group),
             _ => None,
         };
-        let homes = self.homes(page, own, found)?;
-        let Some((&home, others)) = homes.split_first() else {
+        let candidate_groups = self.candidate_groups(page, own, found)?;
+        let Some((&target, others)) = candidate_groups.split_first() else {
             return self.stand_alone(page);
         };
-        if own == Some(home) {
-            self.recheck(page, home)?;
+        if own == Some(target) {
+            self.recheck(page, target)?;
         } else {
             self.detach(page)?;
-            self.join(page, home)?;
+            self.join(page, target)?;
         }
-        let mut home = home;
+        let mut target = target;
         let mut touched = vec![];
         for &other in others {
-            // An earlier merge or the page's leaving may have ended it.
+            // An earlier merge, or the page's leaving, may have removed the group.
             if self.state.group(other)?.is_some() {
-                match self.merge(home, other)? {
-                    Some(merged) => home = merged,
+                match self.merge(target, other)? {
+                    Some(merged) => target = merged,
                     None => {
-                        self.yield_winners(home, other)?;
+                        self.yield_winners(target, other)?;
                         touched.push(other);
                     }
                 }
             }
         }
-        touched.push(home);
+        touched.push(target);
         touched.extend(own);
         for group in touched {
             self.resolve(group)?;
@@ -141,9 +141,9 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// The groups of the matches, the best home first: those whose winner the page matches, by
-    /// the rank of that winner, then its own group, then the others by rank.
-    fn homes(
+    /// The groups of the matches, best first: those whose winner the page matches, by rank of that
+    /// winner, then its current group, then the others by rank.
+    fn candidate_groups(
         &self,
         page: PageId,
         own: Option<GroupId>,
@@ -157,7 +157,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         }
         groups.sort_unstable();
         groups.dedup();
-        let mut homes = Vec::with_capacity(groups.len());
+        let mut candidate_groups = Vec::with_capacity(groups.len());
         for group in groups {
             let winner = self.group(group, page)?.winner;
             let like_winner = winner != page && self.compare(page, winner)?.matches();
@@ -168,13 +168,13 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             } else {
                 2
             };
-            homes.push((class, self.world.facts(winner)?, group));
+            candidate_groups.push((class, self.world.facts(winner)?, group));
         }
-        homes.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| self.rules.order(&a.1, &b.1).0));
-        Ok(homes.into_iter().map(|(_, _, group)| group).collect())
+        candidate_groups.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| self.rules.order(&a.1, &b.1).0));
+        Ok(candidate_groups.into_iter().map(|(_, _, group)| group).collect())
     }
 
-    /// A page with content that nobody shares: it founds a group, or keeps one of its own.
+    /// Puts a page without matches into a group of its own, new or existing.
     fn stand_alone(&mut self, page: PageId) -> LiveResult<(), S> {
         if !self.turn_content(page)? {
             let left = self.detach(page)?;
@@ -186,7 +186,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// A new group of one.
+    /// A new group of one page.
     pub(super) fn found(
         &mut self,
         page: PageId,
@@ -199,7 +199,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(group)
     }
 
-    /// A page without a record becomes a member.
+    /// Adds a page without a record to a group.
     fn join(&mut self, page: PageId, group: GroupId) -> LiveResult<(), S> {
         let mut record = self.group(group, page)?;
         let check = Check::Unchecked;
@@ -208,15 +208,15 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         self.state.put_group(group, Some(record))?;
         self.state.append(Change::Joined { page, group })?;
         if self.better(page, record.winner)? {
-            self.crown(page, group)
+            self.make_winner(page, group)
         } else {
             let likeness = self.compare(page, record.winner)?;
-            self.note_check(page, group, &likeness)
+            self.record_check(page, group, &likeness)
         }
     }
 
-    /// Takes a page out of wherever it is, so that it has no record, and lets the group it left
-    /// choose a winner. Pages that redirect to it stay tied to it.
+    /// Removes a page's record, and lets the group it left elect a winner. Pages that redirect to
+    /// it stay linked to it.
     pub(super) fn detach(&mut self, page: PageId) -> LiveResult<Option<GroupId>, S> {
         let left = self.take_out(page)?;
         if let Some(group) = left {
@@ -225,7 +225,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(left)
     }
 
-    /// [`detach`](Self::detach) without the choice. Gives the group if it goes on.
+    /// As [`detach`](Self::detach) without the election. Returns the group if it still exists.
     pub(super) fn take_out(&mut self, page: PageId) -> LiveResult<Option<GroupId>, S> {
         let (group, check) = match self.state.page(page)? {
             None => return Ok(None),
@@ -240,7 +240,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             Some(PageRecord::Content { group, check }) => (group, check),
         };
         let mut record = self.group(group, page)?;
-        self.forget_check(check, &mut record);
+        self.drop_check(check, &mut record);
         record.members = record.members.saturating_sub(1);
         self.state.put_page(page, None)?;
         self.state.put_group(group, (record.members > 0).then_some(record))?;
@@ -248,7 +248,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok((record.members > 0).then_some(group))
     }
 
-    /// A member whose content changed stays, but is compared again.
+    /// Keeps a member whose content changed, but compares it again.
     fn recheck(&mut self, page: PageId, group: GroupId) -> LiveResult<(), S> {
         let mut record = self.group(group, page)?;
         if record.winner == page {
@@ -258,16 +258,16 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             return self.elect(group);
         }
         let likeness = self.compare(page, record.winner)?;
-        self.note_check(page, group, &likeness)?;
+        self.record_check(page, group, &likeness)?;
         self.facts_changed(&[page])
     }
 
-    /// Makes one group of two, unless most of one would fail the winner of the other. Gives the
-    /// group that has all pages.
+    /// Merges two groups, unless most members of one would fail the winner of the other. Returns
+    /// the merged group.
     fn merge(&mut self, a: GroupId, b: GroupId) -> LiveResult<Option<GroupId>, S> {
         let (first, second) = (self.state.group(a)?, self.state.group(b)?);
         let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
-        // Winning and losing side; then the larger group keeps its number.
+        // Winning and losing side; the larger group keeps its number.
         let (winning, losing) = if self.better(first.winner, second.winner)? {
             ((a, first), (b, second))
         } else {
@@ -293,7 +293,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         record.radius = winning.1.radius.max(reach);
         for page in self.members(from.0, usize::MAX)? {
             let check = match self.state.page(page)? {
-                // Checks made with the winner of both stay true.
+                // Checks against the winner of both stay valid.
                 Some(PageRecord::Content { check, .. }) if from.0 == winning.0 => {
                     in_term(check, from.1.term, record.term)
                 }
@@ -308,13 +308,13 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             let (from, to) = (into.1.winner, record.winner);
             self.state.append(Change::WinnerChanged { group: into.0, from, to })?;
         }
-        self.note_check(losing.1.winner, into.0, &likeness)?;
+        self.record_check(losing.1.winner, into.0, &likeness)?;
         Ok(Some(into.0))
     }
 
-    /// Two groups that are not merged, but whose winners match: no winner may stand for another,
-    /// so the worse one moves over, until no two winners match. A bounded number of times:
-    /// every move makes a group choose again.
+    /// For two groups that are not merged although their winners match: the worse winner moves to
+    /// the other group, until no two winners match. Runs a bounded number of times, because every
+    /// move triggers an election.
     fn yield_winners(&mut self, a: GroupId, b: GroupId) -> LiveResult<(), S> {
         for _ in 0..SAMPLE {
             let (first, second) = (self.state.group(a)?, self.state.group(b)?);
@@ -322,18 +322,18 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             if !self.compare(first.winner, second.winner)?.matches() {
                 break;
             }
-            let (loser, home) = if self.better(first.winner, second.winner)? {
+            let (loser, target) = if self.better(first.winner, second.winner)? {
                 (second.winner, a)
             } else {
                 (first.winner, b)
             };
             self.detach(loser)?;
-            self.join(loser, home)?;
+            self.join(loser, target)?;
         }
         Ok(())
     }
 
-    /// Would the merged group have to be repaired? Estimated from a sample of the losing side.
+    /// Whether the merged group would need repair, estimated from a sample of the losing side.
     fn would_fail(
         &self,
         winning: (GroupId, GroupRecord),
@@ -355,7 +355,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
     }
 }
 
-/// A check of one term written as one of another.
+/// A check of one term, rewritten for another.
 fn in_term(check: Check, old: u16, new: u16) -> Check {
     match check {
         Check::Matches(term) if term == old => Check::Matches(new),

@@ -1,10 +1,9 @@
-//! The state in memory: 20 bytes a page, 4 a group of one, 28 a larger group.
+//! Live groups in memory: 20 bytes per page, 4 per group of one, 28 per larger group.
 //!
-//! Records live in arrays under their numbers. Members of a group and sources of a page are
-//! doubly linked lists through the page slots; a page is in one list only, since a page that
-//! redirects is no member. A group of one is nothing but the number of its page.
-//!
-//! Events pile up until [`forget_events`](MemoryState::forget_events) is called.
+//! Records are in arrays indexed by their numbers. The members of a group and the sources of a redirect target
+//! are doubly linked lists through the page slots; a page is in one list only, because a page that redirects is
+//! not a member. A group of one is stored as the number of its page. Events accumulate until
+//! [`forget_events`](MemoryState::forget_events) is called.
 
 use super::record::{Bare, Change, Check, Event, GroupId, GroupRecord, PageId, PageRecord};
 use super::state::{GroupState, Visit};
@@ -13,19 +12,19 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 const NONE: u32 = u32::MAX;
-/// Marks a group that is the number of its only page.
+/// Flags a group stored as the number of its only page.
 const SINGLE: u32 = 1 << 31;
 
 /// Groups in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryState {
     slots: Vec<Slot>,
-    /// By group number: a place in `several`, or `SINGLE` and a page; `NONE` when not in use.
+    /// By group number: an index into `several`, or `SINGLE` and a page; `NONE` if unused.
     groups: Vec<u32>,
     free_groups: Vec<u32>,
     several: Vec<Several>,
     free_several: Vec<u32>,
-    /// Where pages that close a cycle redirect to.
+    /// Redirect targets of pages that close a cycle.
     loops: BTreeMap<u32, u32>,
     events: VecDeque<Event>,
     last_sequence: u64,
@@ -74,7 +73,7 @@ impl Slot {
 }
 
 impl MemoryState {
-    /// How many pages are known, awaited ones included.
+    /// Number of known pages, including awaited ones.
     pub fn pages(&self) -> u32 {
         self.known
     }
@@ -91,7 +90,7 @@ impl MemoryState {
         self.events.drain(..from);
     }
 
-    /// Bytes in use by pages and groups, events and spare room aside.
+    /// Bytes used by pages and groups, without events and spare capacity.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.slots)
             + size_of_val(&*self.groups)
@@ -112,7 +111,7 @@ impl MemoryState {
         &mut self.slots[page as usize]
     }
 
-    /// The first of the list that a page with this record is in; `None` of a group of one.
+    /// The head of the list for a page with this record; `None` for a group of one.
     fn head_mut(&mut self, record: PageRecord) -> Option<&mut u32> {
         match record {
             PageRecord::Redirects { to } => Some(&mut self.slot_mut(to.0).sources),
@@ -178,7 +177,7 @@ impl MemoryState {
         self.groups[group.0 as usize] = place;
     }
 
-    /// A group of several pages of which one page is left, its winner, is a single again.
+    /// Turns a group with one remaining page, its winner, back into a single.
     fn shrink(&mut self, group: GroupId) {
         let place = self.groups[group.0 as usize];
         let Several { record, first } = self.several[place as usize];
@@ -300,7 +299,7 @@ impl GroupState for MemoryState {
                 self.several[place as usize].record = record;
                 self.shrink(group);
             }
-            // A single's record follows from its page.
+            // The record of a single follows from its page.
             Some(_) => {}
         }
         Ok(())

@@ -1,22 +1,22 @@
 //! Live groups: updated as pages are added, changed, redirected or deleted. Each known page is in one group.
 //!
 //! ```text
-//!   page seen ──► known, and still like its winner? ── yes ──► stays          tier 1
+//!   page seen ──► known, and still matches its winner? ── yes ──► stays          tier 1
 //!                                │ no
 //!                                ▼
-//!                 like any other page? (the index)                            tier 2
+//!                 matches any other page? (index)                          tier 2
 //!                  no │            │ yes
 //!                     ▼            ▼
-//!               founds a group   joins or moves; groups it connects merge
+//!               founds a group   joins or moves; connected groups merge
 //! ```
 //!
 //! Guarantees: a page is *removable* only if it matches the winner itself; otherwise its verdict is
-//! [`Kind::Related`]. The winner is the best member by the rules in any order of arrival, and no winner is a copy
-//! of another. Above [`LiveOptions::repair_share`] failing members a group is repaired as in
-//! [`batch`](super::batch); with a share of 1, added pages form the same groups in any order. Pages that redirect
-//! are in the group of their chain's end. State is linear in pages. Does not read contents, indexes or clocks.
-//!
-//! Source: Zhu et al. 2012, 5.1 (two tiers, cases 1 to 3) and 5.2 (verification with the winner, repair).
+//! [`Kind::Related`]. The winner is the best member by the rules in any order of arrival, and no winner is a
+//! copy of another. Above [`LiveOptions::repair_share`] failing members a group is repaired as in
+//! [`batch`](super::batch); with a share of 1, added pages form the same groups in any order. Pages that
+//! redirect are in the group of their chain's end. State is linear in pages. Does not read contents, indexes or
+//! clocks. Source: Zhu et al. 2012, 5.1 (two tiers, cases 1 to 3) and 5.2 (verification with the winner,
+//! repair).
 
 mod election;
 pub mod market;
@@ -41,28 +41,29 @@ pub use world::{Likeness, Matching, Near, World};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveOptions {
-    /// A group is repaired when more than this share of its members, the winner aside, do not
-    /// match the winner, `0.0..=1.0`. At 1 groups are plain transitive closures, at 0 stars.
+    /// A group is repaired if more than this share of its members, without the winner, fail to
+    /// match the winner, `0.0..=1.0`. At 1 groups are transitive closures, at 0 they are stars.
     pub repair_share: f64,
-    /// Groups up to this size are compared with a new winner at once, so that all they state
-    /// is exact; larger ones as their members are asked about.
+    /// Groups up to this size are compared with a new winner immediately, so all their counts are
+    /// exact; members of larger ones are compared when they are queried.
     pub verify_at_once: u32,
-    /// How many matches tier 2 looks at, the nearest. A page with more copies than this does
-    /// not connect their group with others.
+    /// Maximum number of matches that tier 2 uses, nearest first. A page with more copies than this
+    /// does not connect their group with others.
     pub max_matches: usize,
 }
 
 impl Default for LiveOptions {
-    /// Small groups are stars; a group of hundreds may have some pages unlike its winner before it is repaired.
+    /// Small groups are stars; a group of hundreds may have some failing members before it is
+    /// repaired.
     fn default() -> Self {
         Self { repair_share: 0.1, verify_at_once: 64, max_matches: 256 }
     }
 }
 
-/// What was found at a page's address.
+/// The content at a page's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Words, new or other than before.
+    /// Words, new or different from before.
     Changed,
     /// The same words as before; facts may have changed.
     Same,
@@ -70,14 +71,14 @@ pub enum Content {
     Empty,
 }
 
-/// Why an operation failed.
+/// An operation on live groups failed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError<E> {
-    /// The state or the keeper of the pages failed.
+    /// The state or the world failed.
     #[error(transparent)]
     Outside(#[from] E),
-    /// The records contradict each other. Nothing was decided on them.
+    /// The records contradict each other. Nothing was decided from them.
     #[error("group records are inconsistent: page {page} {what}; check and repair the store")]
     Broken {
         /// Where it was noticed.
@@ -86,7 +87,7 @@ pub enum LiveError<E> {
     },
 }
 
-/// Duplicate groups over a state.
+/// Duplicate groups backed by a state.
 #[derive(Clone, Debug)]
 pub struct LiveGroups<S> {
     state: S,
@@ -98,23 +99,21 @@ pub struct LiveGroups<S> {
 pub type LiveResult<T, S> = Result<T, LiveError<<S as GroupState>::Error>>;
 
 impl<S: GroupState> LiveGroups<S> {
-    /// Groups over what the state remembers, which was made under the same rules; see
+    /// Groups from existing records, which must have been made under the same rules; see
     /// [`set_rules`](Self::set_rules) for others.
     pub const fn new(state: S, rules: Rules, options: LiveOptions) -> Self {
         Self { state, rules, options }
     }
 
-    /// What is remembered.
     pub const fn state(&self) -> &S {
         &self.state
     }
 
-    /// For the keeper of the state: to commit it, or to forget events.
+    /// For committing the state or dropping events.
     pub const fn state_mut(&mut self) -> &mut S {
         &mut self.state
     }
 
-    /// The rules that choose winners.
     pub const fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -124,7 +123,7 @@ impl<S: GroupState> LiveGroups<S> {
         W: World<Error = S::Error>,
     {
         let (rules, options) = (&self.rules, self.options);
-        Operation { state: &mut self.state, world, rules, options, crowned: Vec::new() }
+        Operation { state: &mut self.state, world, rules, options, new_winners: Vec::new() }
     }
 
     /// A page was seen: cases 1 and 2 of the paper.
@@ -150,8 +149,8 @@ impl<S: GroupState> LiveGroups<S> {
         operation.verdict(page, tier, found)
     }
 
-    /// A page was found to redirect: case 3 of the paper. Every page that redirects to it goes
-    /// with it. The target may be unknown: it is then awaited.
+    /// A page redirects: case 3 of the paper. Every page that redirects to it moves with it. The
+    /// target may be unknown; it is then awaited.
     pub fn redirects<W>(&mut self, world: &W, page: PageId, to: PageId) -> LiveResult<Verdict, S>
     where
         W: World<Error = S::Error>,
@@ -162,8 +161,8 @@ impl<S: GroupState> LiveGroups<S> {
         operation.verdict(page, Tier::None, Vec::new())
     }
 
-    /// Pages that exist no more leave their groups. Unknown pages are passed over. Winners are
-    /// chosen once a group, however many of its pages go.
+    /// Removes deleted pages from their groups; unknown pages are ignored. Elects each winner once,
+    /// however many pages of its group are deleted.
     pub fn gone<W>(&mut self, world: &W, pages: &[PageId]) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -173,7 +172,7 @@ impl<S: GroupState> LiveGroups<S> {
         operation.reconnect()
     }
 
-    /// Scores or other facts of these pages changed, their contents did not.
+    /// Scores or other facts of these pages changed, but not their contents.
     pub fn facts_changed<W>(&mut self, world: &W, pages: &[PageId]) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -183,7 +182,7 @@ impl<S: GroupState> LiveGroups<S> {
         operation.reconnect()
     }
 
-    /// Other rules: every group chooses its winner again.
+    /// Changes the rules: every group elects its winner again.
     pub fn set_rules<W>(&mut self, world: &W, rules: Rules) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -194,8 +193,8 @@ impl<S: GroupState> LiveGroups<S> {
         operation.reconnect()
     }
 
-    /// How a known page stands; `None` if it is unknown. Compares the page with its winner if
-    /// that has not been done, which may end in a repair.
+    /// The verdict on a known page; `None` if it is unknown. Compares the page with its winner if
+    /// necessary, which may trigger a repair.
     pub fn verdict<W>(&mut self, world: &W, page: PageId) -> LiveResult<Option<Verdict>, S>
     where
         W: World<Error = S::Error>,
@@ -209,9 +208,9 @@ impl<S: GroupState> LiveGroups<S> {
         operation.verdict(page, Tier::None, Vec::new()).map(Some)
     }
 
-    /// How a known page stands to the winner of its group, or to the member that wins under the
-    /// rules of a market; `None` if it is unknown. `found` are the pages that the index finds like
-    /// it, if it was asked. Nothing changes: no check is recorded, no group is repaired.
+    /// How a known page relates to the winner of its group, or to the member that wins under the
+    /// rules of a market; `None` if it is unknown. `found` are its matches from the index, if the
+    /// index was searched. Changes nothing: records no check, repairs no group.
     pub fn status<W>(
         &mut self,
         world: &W,
@@ -229,7 +228,7 @@ impl<S: GroupState> LiveGroups<S> {
         self.with(world).verdict_under(page, winner, tier, found).map(Some)
     }
 
-    /// A page finds its group again by the content it has: for a repair of the records.
+    /// Regroups a page by its content; used to repair the records.
     pub fn regroup<W>(&mut self, world: &W, page: PageId) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -239,8 +238,8 @@ impl<S: GroupState> LiveGroups<S> {
         operation.reconnect()
     }
 
-    /// Compares every member of a group with its winner, tightens its diameter, and repairs it
-    /// if too many fail.
+    /// Compares every member of a group with its winner, tightens its diameter, and repairs it if
+    /// too many fail.
     pub fn verify<W>(&mut self, world: &W, group: GroupId) -> LiveResult<(), S>
     where
         W: World<Error = S::Error>,
@@ -253,8 +252,8 @@ impl<S: GroupState> LiveGroups<S> {
         operation.reconnect()
     }
 
-    /// What would be said of a page that is not recorded, or that is `known` with another content:
-    /// its facts, and the pages that the index finds like it. Nothing changes.
+    /// The verdict that a page would get if it were recorded, or if the page `known` had new
+    /// content, given its facts and its matches from the index. Changes nothing.
     pub fn check<W>(
         &mut self,
         world: &W,
@@ -268,26 +267,26 @@ impl<S: GroupState> LiveGroups<S> {
         self.with(world).foresee(facts, known, found)
     }
 
-    /// The group of a page, and the page where its redirects end, itself if it has none.
-    /// `None` if the page is unknown.
+    /// The group of a page, and the page at the end of its redirects, itself if it does not
+    /// redirect. `None` if the page is unknown.
     pub fn place(&self, page: PageId) -> LiveResult<Option<(GroupId, PageId)>, S> {
         redirects::place(&self.state, page)
     }
 
-    /// All pages of a group, those that redirect to its members included, in increasing order.
+    /// All pages of a group, including those that redirect to its members, ascending.
     pub fn pages(&self, group: GroupId) -> LiveResult<Vec<PageId>, S> {
         redirects::pages(&self.state, group)
     }
 }
 
-/// One operation: everything it needs, borrowed while it lasts.
+/// One operation with everything it borrows.
 struct Operation<'a, S, W> {
     state: &'a mut S,
     world: &'a W,
     rules: &'a Rules,
     options: LiveOptions,
-    /// Pages that stand for a group since this operation and were not searched for.
-    crowned: Vec<PageId>,
+    /// Pages that became winners in this operation and were not searched for yet.
+    new_winners: Vec<PageId>,
 }
 
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
@@ -295,7 +294,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(matches!(self.state.page(page)?, Some(PageRecord::Content { .. })))
     }
 
-    /// The event of a known page whose content is another than before.
+    /// Logs that the content of a known page changed.
     fn note_change(&mut self, page: PageId, content: Content) -> LiveResult<(), S> {
         let changed = match self.state.page(page)? {
             Some(PageRecord::Content { .. }) => content != Content::Same,
@@ -305,7 +304,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         if changed { Ok(self.state.append(Change::Changed { page })?) } else { Ok(()) }
     }
 
-    /// Tier 1 if that is enough, else tier 2. The page has content and the world knows it.
+    /// Tier 1 if that suffices, else tier 2. The page must have content that the world knows.
     fn seen(&mut self, page: PageId) -> LiveResult<(Tier, Vec<Near>), S> {
         if let Some(PageRecord::Content { group, .. }) = self.state.page(page)?
             && self.still_belongs(page, group)?
@@ -318,7 +317,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok((Tier::Index, found))
     }
 
-    /// Tier 2, asked and freed of what does not count.
+    /// Tier 2: matches from the index, without invalid ones.
     fn near(&self, page: PageId) -> LiveResult<Vec<Near>, S> {
         let scope = self.world.scope(page)?;
         let mut found = self.world.near(page, self.options.max_matches)?;
@@ -362,7 +361,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         for &page in pages {
             headless.extend(self.remove(page)?);
         }
-        // All choose before any is mended: mending looks at other groups' winners.
+        // Elect everywhere before repairing, because a repair looks at the winners of other groups.
         for &group in &headless {
             self.elect(group)?;
         }

@@ -1,16 +1,15 @@
-//! What is kept of a page, of a group, and of every change.
+//! The records of pages and groups, and the events.
 //!
-//! These are engine types, not bytes on a disk: a store writes them in a format of its own.
-//! All are small and `Copy`; the whole state is one record a page and one a group, never
-//! anything a pair.
+//! These are engine types, not a file format; a store encodes them in its own format. All are small and `Copy`;
+//! the whole state is one record per page and one per group, and nothing per pair.
 
 use std::fmt;
 
-/// A page, by the number its keeper gave it. Dense numbers keep the in-memory state small.
+/// A page, by the number that the caller assigned. Dense numbers keep the in-memory state small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageId(pub u32);
 
-/// A group. A number may be given again after its group has ended.
+/// A group. A number may be reused after its group has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
@@ -26,23 +25,23 @@ impl fmt::Display for GroupId {
     }
 }
 
-/// Where a page stands.
+/// The state of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageRecord {
-    /// It has content, and shares a group with pages of like content.
+    /// Has content, and shares a group with similar pages.
     Content {
         group: GroupId,
-        /// Was it compared with the winner?
+        /// Whether it was compared with the winner.
         check: Check,
     },
-    /// It has nothing to compare: alone in its group, but for pages that redirect to it.
+    /// Has no content: alone in its group, except for pages that redirect to it.
     Bare {
         group: GroupId,
-        /// Why it has nothing.
+        /// Why it has no content.
         why: Bare,
     },
-    /// It redirects. It belongs to whatever group the end of the chain belongs to, and so
-    /// moves with it without being written again.
+    /// Redirects. It belongs to the group of the end of its chain, and so moves with that page
+    /// without being written again.
     Redirects {
         /// The next page of the chain.
         to: PageId,
@@ -52,47 +51,47 @@ pub enum PageRecord {
 /// Why a page has no content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bare {
-    /// It was seen, and has no words.
+    /// Was seen, and has no words.
     Empty,
-    /// It was never seen or is gone, but other pages redirect to it.
+    /// Was never seen or was deleted, but other pages redirect to it.
     Awaited,
-    /// It redirects into a cycle. Of the pages of a cycle, the one with the least address is
-    /// this; the others [`Redirect`](PageRecord::Redirects) to it at last.
+    /// Redirects in a cycle. This is the page with the smallest address of the cycle; the others
+    /// [`Redirect`](PageRecord::Redirects) to it.
     Loop {
-        /// The next page of the cycle; itself when it redirects to itself.
+        /// The next page of the cycle; itself if it redirects to itself.
         to: PageId,
     },
 }
 
-/// Does a member match its winner? Valid while the group's term is the same.
+/// Whether a member matches its winner. Valid only in the group's current term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Not compared with the present winner; always so for the winner itself.
+    /// Not compared with the current winner; always so for the winner itself.
     Unchecked,
-    /// It did in this term.
+    /// Matched in this term.
     Matches(u16),
-    /// It did not in this term.
+    /// Failed in this term.
     Fails(u16),
 }
 
-/// What is kept of a group.
+/// The record of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupRecord {
-    /// The copy that stays.
+    /// The kept page.
     pub winner: PageId,
-    /// Pages that do not redirect, the winner included.
+    /// Number of pages that do not redirect, including the winner.
     pub members: u32,
-    /// Members other than the winner that were compared with it.
+    /// Number of members compared with the winner, without the winner.
     pub checked: u32,
-    /// Those of them that do not match it.
+    /// Number of these that do not match it.
     pub failing: u32,
-    /// Counts winners and their versions, from 1 to 65,535 and round again.
+    /// Counts winners and their versions, from 1 to 65,535, then wraps.
     pub term: u16,
-    /// No member is farther than this from the winner.
+    /// Upper bound of the distance between the winner and a member.
     pub radius: u8,
 }
 
-/// No two fingerprints are farther apart.
+/// The largest distance between fingerprints.
 pub(super) const FARTHEST: u8 = 64;
 
 impl GroupRecord {
@@ -101,8 +100,8 @@ impl GroupRecord {
         Self { winner: page, members: 1, checked: 0, failing: 0, term: 1, radius: 0 }
     }
 
-    /// No two members are farther apart than this. A bound: it may not shrink when members
-    /// leave, until the group is verified again.
+    /// Upper bound of the distance between two members. Does not shrink when members leave, until
+    /// the group is verified again.
     pub const fn diameter(&self) -> u8 {
         match self.members {
             0 | 1 => 0,
@@ -114,68 +113,68 @@ impl GroupRecord {
         }
     }
 
-    /// The share of members, the winner aside, that were found not to match it.
+    /// The share of members, without the winner, that are known not to match it.
     pub fn failing_share(&self) -> f64 {
         f64::from(self.failing) / f64::from(self.members.saturating_sub(1).max(1))
     }
 
-    /// Has every member been compared with the winner?
+    /// Whether every member has been compared with the winner.
     pub const fn is_verified(&self) -> bool {
         self.checked + 1 >= self.members
     }
 }
 
-/// A change, with its place in the one order of all changes.
+/// A change with its sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// 1 for the first; no number is left out.
+    /// From 1, without gaps.
     pub sequence: u64,
     pub change: Change,
 }
 
-/// What can happen. Following these from the first gives the membership of every page: it is
-/// in the group it joined last, or where the page it redirects to is, and the first to join
-/// a group is its winner until that changes.
+/// All kinds of changes. Replaying them from the first gives the membership of every page: it is in
+/// the group it joined last, or in that of the page it redirects to; the first page to join a group
+/// is its winner until that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The page is now in the group.
     Joined { page: PageId, group: GroupId },
     /// The page is no longer in the group; a group without pages has ended.
     Left { page: PageId, group: GroupId },
-    /// All pages of one group are now in another, and the first has ended.
+    /// All pages of one group moved to another, and the first group ended.
     Merged {
         /// The group that ended.
         from: GroupId,
-        /// The group that has its pages.
+        /// The group that now has its pages.
         into: GroupId,
     },
-    /// A repair begins to move pages that do not match the winner to a new group of theirs;
-    /// the events that follow say who moves.
+    /// A repair starts moving pages that do not match the winner to a new group; the following
+    /// events say which.
     Split {
         /// The repaired group.
         from: GroupId,
         into: GroupId,
     },
-    /// Another copy stays.
+    /// The group keeps another page now.
     WinnerChanged {
         group: GroupId,
-        /// The former winner, which may have left.
+        /// The previous winner, which may have left.
         from: PageId,
-        /// The present one.
+        /// The new winner.
         to: PageId,
     },
-    /// The content of a known page is another than before.
+    /// The content of a known page changed.
     Changed { page: PageId },
-    /// The page exists no more.
+    /// The page was deleted.
     Gone { page: PageId },
-    /// The page redirects. Whatever redirects to it follows without an event.
+    /// The page redirects. Pages that redirect to it move with it, without events.
     Redirected { page: PageId, to: PageId },
-    /// The page redirects no more: it was seen again, or is gone.
+    /// The page no longer redirects: it was seen again or deleted.
     Returned { page: PageId },
 }
 
 impl Change {
-    /// Its name in every output.
+    /// The name in every output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Joined { .. } => "joined",
@@ -190,7 +189,7 @@ impl Change {
         }
     }
 
-    /// The group it is about, and where a merged or split group's pages go.
+    /// The group concerned, and the destination of the pages of a merged or split group.
     pub const fn groups(self) -> (Option<GroupId>, Option<GroupId>) {
         match self {
             Self::Joined { group, .. }

@@ -1,9 +1,9 @@
 //! Follows chains of redirects, finds their ends, and handles cycles.
 //!
-//! A page that redirects has no group of its own: it is in the group of the end of its chain. When the end moves,
-//! no record of the others is written (cases 1 and 3 of the paper). In a cycle, the page with the least address is
-//! made the end ([`Bare::Loop`]) until a page of the cycle stops redirecting or redirects elsewhere. An unknown or
-//! deleted target is [awaited](Bare::Awaited) as long as something redirects to it.
+//! A page that redirects is in the group of the end of its chain. When the end moves, the records of the others
+//! do not change (cases 1 and 3 of the paper). In a cycle, the page with the smallest address is the end
+//! ([`Bare::Loop`]) until a page of the cycle stops redirecting or redirects elsewhere. An unknown or deleted
+//! target is [awaited](Bare::Awaited) as long as something redirects to it.
 
 use super::record::{Bare, Change, Check, GroupId, GroupRecord, PageId, PageRecord};
 use super::state::collect;
@@ -40,7 +40,7 @@ pub(super) fn pages<S: GroupState>(state: &S, group: GroupId) -> LiveResult<Vec<
 
 /// The last page of a chain: one that does not redirect, or `stop`.
 ///
-/// The records hold no cycle; if a damaged store does, Brent's method notices it.
+/// Records contain no cycle; Brent's method detects one in a damaged store.
 fn chain_end<S: GroupState>(
     state: &S,
     page: PageId,
@@ -87,7 +87,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         left.map_or(Ok(()), |group| self.resolve(group))
     }
 
-    /// The page, which has no record, redirects to a chain that ends at the page itself.
+    /// Lets a page without a record redirect to a chain that ends at the page itself.
     fn close_cycle(&mut self, page: PageId, to: PageId) -> LiveResult<(), S> {
         let (mut least, mut next) = (self.world.facts(page)?, to);
         let (mut end, mut end_to) = (page, to);
@@ -109,7 +109,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// Unties a page from its target, so that it has no record.
+    /// Removes a page's redirect, so that it has no record.
     pub(super) fn untie(&mut self, page: PageId, to: PageId) -> LiveResult<(), S> {
         let end = chain_end(self.state, to, None)?;
         self.state.put_page(page, None)?;
@@ -118,7 +118,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             Some(PageRecord::Bare { group, why: Bare::Loop { to } })
                 if chain_end(self.state, to, Some(end))? != end =>
             {
-                // The cycle went through the page and is open now.
+                // The cycle went through the page and is now open.
                 self.state.append(Change::Left { page: end, group })?;
                 self.state.put_page(end, Some(PageRecord::Redirects { to }))?;
                 self.state.put_group(group, None)?;
@@ -131,7 +131,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// The page has no content, or no more.
+    /// The page has no content, or has lost it.
     pub(super) fn make_bare(&mut self, page: PageId, why: Bare) -> LiveResult<(), S> {
         if !self.turn_bare(page, why)? {
             let left = self.detach(page)?;
@@ -143,7 +143,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(())
     }
 
-    /// A page alone in its group turns bare where it is; says whether it could.
+    /// Makes a page that is alone in its group bare in place; returns whether it was alone.
     fn turn_bare(&mut self, page: PageId, why: Bare) -> LiveResult<bool, S> {
         let group = match self.state.page(page)? {
             Some(PageRecord::Content { group, .. }) if self.is_alone(page, group)? => group,
@@ -157,8 +157,8 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(true)
     }
 
-    /// A page alone in its group, bare or not, has content there from now on; says whether it
-    /// is such a page.
+    /// Gives content to a page that is alone in its group, bare or not, in place; returns whether
+    /// it was alone.
     pub(super) fn turn_content(&mut self, page: PageId) -> LiveResult<bool, S> {
         let group = match self.state.page(page)? {
             Some(PageRecord::Content { group, .. }) if self.is_alone(page, group)? => group,
@@ -174,7 +174,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(true)
     }
 
-    /// The end of a cycle redirects no more; the rest of the cycle now leads to it.
+    /// Logs that the end of a cycle no longer redirects; the rest of the cycle now leads to it.
     pub(super) fn note_return(&mut self, page: PageId, old: Bare) -> LiveResult<(), S> {
         match old {
             Bare::Loop { .. } => Ok(self.state.append(Change::Returned { page })?),
@@ -182,7 +182,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         }
     }
 
-    /// The page is gone. Gives the group it left, which may be without its winner.
+    /// Deletes the page. Returns the group it left, which may lack its winner.
     pub(super) fn remove(&mut self, page: PageId) -> LiveResult<Option<GroupId>, S> {
         match self.state.page(page)? {
             None | Some(PageRecord::Bare { why: Bare::Awaited, .. }) => return Ok(None),
@@ -194,14 +194,14 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         }
         let left = self.take_out(page)?;
         self.state.append(Change::Gone { page })?;
-        // Asked only now: a cycle that went through the page is open, and ends here.
+        // Checked only here, because a cycle through the page has been opened and ends here.
         if self.has_sources(page)? {
             self.found(page, |group| PageRecord::Bare { group, why: Bare::Awaited })?;
         }
         Ok(left)
     }
 
-    /// Is it the only member? A group that has lost its winner is never one page's own.
+    /// Whether it is the only member. A group that has lost its winner does not count.
     fn is_alone(&self, page: PageId, group: GroupId) -> LiveResult<bool, S> {
         let record = self.group(group, page)?;
         Ok(record.members == 1 && record.winner == page)

@@ -1,27 +1,27 @@
-//! Repairs a group that a chain has stretched too far.
+//! Repairs a group that chains of matches have stretched too far.
 //!
-//! The members regroup among themselves: the best takes every member it matches, the best of
-//! the rest does the same, until none is left, exactly as in [`batch`](crate::group::batch).
-//! The first star keeps the group's number. The new winners may match those of other groups, which a
-//! worse winner had hidden from them: they are searched for at the end of the operation.
+//! The members are regrouped: the best takes every member it matches, the best of the rest does the same, until
+//! none is left, as in [`batch`](crate::group::batch). The first star keeps the group's number. A new winner
+//! may match winners of other groups, which a worse winner had hidden; the end of the operation searches for
+//! these.
 //!
 //! Source: Zhu et al. 2012, section 5.2, second strategy.
 
 use super::record::{Change, Check, FARTHEST, GroupId, GroupRecord, PageId, PageRecord};
 use super::{GroupState, LiveResult, Operation, World};
 
-/// Up to so many pages are compared one by one; for more the index is asked.
+/// Up to this many pages are compared one by one; larger groups use the index.
 const COMPARED: usize = 256;
 
-/// A winner and who matches it, with the distance.
+/// A winner and the pages that match it, with their distances.
 struct NewStar {
     winner: PageId,
     others: Vec<(PageId, u8)>,
 }
 
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
-    /// What every operation does last with the groups it touched: small groups are compared
-    /// with their winner, failing ones repaired.
+    /// Ends every operation on the groups it changed: compares small groups with their winner and
+    /// repairs failing ones.
     pub(super) fn resolve(&mut self, group: GroupId) -> LiveResult<(), S> {
         let Some(record) = self.state.group(group)? else { return Ok(()) };
         if !record.is_verified() && record.members <= self.options.verify_at_once {
@@ -52,7 +52,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(self.state.put_group(group, Some(record))?)
     }
 
-    /// Compares one page with its winner if that has not been done.
+    /// Compares a page with its winner unless that has been done.
     pub(super) fn check_now(&mut self, page: PageId) -> LiveResult<(), S> {
         let Some(PageRecord::Content { group, check }) = self.state.page(page)? else {
             return Ok(());
@@ -66,7 +66,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             return Ok(());
         }
         let likeness = self.compare(page, record.winner)?;
-        self.note_check(page, group, &likeness)?;
+        self.record_check(page, group, &likeness)?;
         self.repair_if_failing(group)
     }
 
@@ -83,7 +83,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         let Some(first) = stars.next() else { return Ok(()) };
         let former = self.group(group, first.winner)?.winner;
         for star in stars {
-            self.crowned.push(star.winner);
+            self.new_winners.push(star.winner);
             let into = self.state.new_group()?;
             self.state.append(Change::Split { from: group, into })?;
             let pages = [star.winner].into_iter().chain(star.others.iter().map(|&(page, _)| page));
@@ -97,12 +97,12 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         if first.winner != former {
             let change = Change::WinnerChanged { group, from: former, to: first.winner };
             self.state.append(change)?;
-            self.crowned.push(first.winner);
+            self.new_winners.push(first.winner);
         }
         Ok(())
     }
 
-    /// The members as stars, the best winner's first.
+    /// The members as stars, best winner first.
     fn stars(&self, group: GroupId) -> LiveResult<Vec<NewStar>, S> {
         let mut ranked = Vec::new();
         for page in self.members(group, usize::MAX)? {
@@ -137,7 +137,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
                         continue;
                     };
                     let other = rank_of[place].1;
-                    // Asked again for its scope; the distance is the same.
+                    // Compared again, because the index ignores scopes; the distance is the same.
                     if free[other] && self.compare(winner, near.page)?.matches() {
                         others.push((other, near.likeness.distance));
                     }

@@ -1,51 +1,50 @@
-//! Where the records are kept.
+//! Storage of the records.
 //!
-//! The groups decide, a [`GroupState`] remembers: in memory ([`MemoryState`](super::MemoryState))
-//! or in a transactional store. An operation may fail half-way when the state does; a store
-//! then drops its transaction, and nothing has happened.
+//! A [`GroupState`] keeps them in memory ([`MemoryState`](super::MemoryState)) or in a transactional store. An
+//! operation fails half-way if the state fails; a store then drops its transaction, so nothing has happened.
 
 use super::record::{Change, GroupId, GroupRecord, PageId, PageRecord};
 use std::ops::ControlFlow;
 
 /// Records of pages and groups, and the log of changes.
 ///
-/// Two lists follow from the page records and are the state's to keep: the members of a group
-/// are the pages whose record names it, the sources of a page are those whose record redirects
-/// to it (the page itself may have no record). Both are visited in an order of the state's
-/// choice, the same for the same history.
+/// The state also maintains two lists that follow from page records: the members of a group (pages
+/// whose record has this group) and the sources of a page (pages whose record redirects to it; the
+/// target may have no record). It may visit them in any order, as long as the same history gives
+/// the same order.
 pub trait GroupState {
-    /// What can go wrong; [`Infallible`](std::convert::Infallible) in memory.
+    /// [`Infallible`](std::convert::Infallible) in memory.
     type Error;
 
-    /// The page's record, if it is known.
+    /// The page's record; `None` if it is unknown.
     fn page(&self, page: PageId) -> Result<Option<PageRecord>, Self::Error>;
 
-    /// Writes a page's record, or removes it.
+    /// Writes a page's record; `None` removes it.
     fn put_page(&mut self, page: PageId, record: Option<PageRecord>) -> Result<(), Self::Error>;
 
     fn group(&self, group: GroupId) -> Result<Option<GroupRecord>, Self::Error>;
 
-    /// Writes a group's record, or ends the group, whose members have left before.
+    /// Writes a group's record; `None` ends the group, whose members have left before.
     fn put_group(&mut self, group: GroupId, record: Option<GroupRecord>)
     -> Result<(), Self::Error>;
 
-    /// A number that no group has.
+    /// An unused group number.
     fn new_group(&mut self) -> Result<GroupId, Self::Error>;
 
-    /// Calls `visit` with every member until it breaks.
+    /// Calls `visit` for every member until it breaks.
     fn members(&self, group: GroupId, visit: Visit<'_, PageId>) -> Result<(), Self::Error>;
 
-    /// Calls `visit` with every page that redirects to this one directly, until it breaks.
+    /// Calls `visit` for every page that redirects directly to this one, until it breaks.
     fn sources(&self, page: PageId, visit: Visit<'_, PageId>) -> Result<(), Self::Error>;
 
-    /// Calls `visit` with every group until it breaks.
+    /// Calls `visit` for every group until it breaks.
     fn groups(&self, visit: Visit<'_, GroupId>) -> Result<(), Self::Error>;
 
-    /// Adds a change to the log and gives it the next sequence number.
+    /// Appends a change to the log with the next sequence number.
     fn append(&mut self, change: Change) -> Result<(), Self::Error>;
 }
 
-/// Called once an item; breaks when it has seen enough.
+/// Called once per item; breaks to stop.
 pub type Visit<'a, T> = &'a mut dyn FnMut(T) -> ControlFlow<()>;
 
 /// The first `limit` items of a visit.

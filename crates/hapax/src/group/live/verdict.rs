@@ -1,7 +1,7 @@
-//! What is said about a page: unique, exact, near or related, to which winner, and why.
+//! Verdicts about a page: unique, exact, near or related, to which winner, and why.
 //!
-//! A verdict looks at the state and changes nothing. What it says of a page holds for the moment it
-//! was asked; only a page that matches the winner itself is called removable.
+//! Making a verdict does not change the state. It holds for the moment of the query; only a page that matches
+//! the winner itself is removable.
 
 use super::record::{Bare, GroupId, PageId, PageRecord};
 use super::redirects::place;
@@ -9,70 +9,68 @@ use super::{GroupState, Likeness, LiveError, LiveResult, Matching, Near, Operati
 use crate::group::facts::PageFacts;
 use crate::group::reason::{DecidedBy, Reason};
 
-/// How a page stands to the others.
+/// How a page relates to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Like no other page.
+    /// Matches no other page.
     Unique,
-    /// The content of another page of its group: of the winner, unless it is the winner.
+    /// Has the content of the winner or, for a winner, of another page of its group.
     Exact,
-    /// Nearly that content, and confirmed.
+    /// Matches it nearly, and is confirmed.
     Near,
-    /// Like some page, but not like the winner of that page's group: not removable.
+    /// Matches some page, but not the winner of that page's group: not removable.
     Related,
     Redirect,
-    /// It redirects in a cycle, or to one: there is no content.
+    /// Redirects in or to a cycle, so there is no content.
     Cycle,
     Empty,
-    /// It was never seen or is gone, but pages redirect to it.
+    /// Was never seen or was deleted, but pages redirect to it.
     Awaited,
 }
 
-/// Which tier answered.
+/// The tier that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tier {
-    /// Nothing was compared to decide where the page belongs.
+    /// No comparison was needed.
     None,
-    /// Tier 1: it stayed with its group.
+    /// Tier 1: the page stayed in its group.
     Winner,
     /// Tier 2: the index was searched.
     Index,
 }
 
-/// The answer about a page.
+/// The verdict on a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub kind: Kind,
-    /// Its group; `None` only for a page that is not recorded and would found one.
+    /// `None` only for a page that is not recorded and would form a new group.
     pub group: Option<GroupId>,
-    /// The copy that stays: the page itself when it is kept, and then `None` only for a page
-    /// that is not recorded.
+    /// The kept page of the group, which may be the page itself; `None` only for a page that is not
+    /// recorded and would be kept.
     pub winner: Option<PageId>,
-    /// Is this page the one that stays?
+    /// Whether this page is the kept one.
     pub is_winner: bool,
-    /// How alike it is to the winner, or if it is the winner, to the member nearest to it.
+    /// Similarity to the winner or, for a winner, to the nearest member.
     pub likeness: Option<Likeness>,
-    /// What the index found, when it was searched.
+    /// Matches from the index, if it was searched.
     pub matches: Vec<Near>,
-    /// Why the winner stays rather than this page; for a winner, rather than the member
-    /// nearest to it.
+    /// Why the winner is kept rather than this page; for a winner, rather than the nearest member.
     pub reason: Option<Reason>,
-    /// Which tier answered.
     pub tier: Tier,
 }
 
 impl Verdict {
-    /// May the page be dropped, because the winner stands for it?
+    /// Whether the page may be removed, because the winner represents it.
     pub const fn removable(&self) -> bool {
         !self.is_winner && matches!(self.kind, Kind::Exact | Kind::Near | Kind::Redirect)
     }
 }
 
-/// How many members a winner is compared with to find the nearest.
+/// Members compared with a winner to find the nearest.
 const SAMPLE: usize = 16;
 
 impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
-    /// The verdict on a known page as things stand.
+    /// The verdict on a known page.
     pub(super) fn verdict(
         &self,
         page: PageId,
@@ -82,7 +80,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         self.verdict_under(page, None, tier, matches)
     }
 
-    /// The same, should another member be the winner.
+    /// As [`verdict`](Self::verdict), if another member were the winner.
     pub(super) fn verdict_under(
         &self,
         page: PageId,
@@ -148,7 +146,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         Ok(verdict)
     }
 
-    /// The member most like the winner: among the matches, or a few members.
+    /// The member most similar to the winner: among the matches, or among a few members.
     fn nearest(
         &self,
         page: PageId,
@@ -178,15 +176,14 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
         }))
     }
 
-    /// The verdict on a page that is not recorded, or that is recorded as `known` with another
-    /// content.
+    /// The verdict on a page that is not recorded, or that would replace the content of `known`.
     pub(super) fn foresee(
         &self,
         facts: &PageFacts<'_>,
         known: Option<PageId>,
         found: Vec<Near>,
     ) -> LiveResult<Verdict, S> {
-        // The group whose winner is matched, the best such winner; else any match's group.
+        // The group with the best matching winner; otherwise the group of any match.
         let mut best: Option<(bool, PageFacts<'_>, GroupId, PageId, Near)> = None;
         for &near in found.iter().filter(|near| near.likeness.matches()) {
             let Some(PageRecord::Content { group, .. }) = self.state.page(near.page)? else {
@@ -194,7 +191,7 @@ impl<S: GroupState, W: World<Error = S::Error>> Operation<'_, S, W> {
             };
             let mut winner = self.group(group, near.page)?.winner;
             if Some(winner) == known {
-                // With its new content the page competes with what it matches.
+                // With its new content, the page competes with its matches.
                 winner = near.page;
             }
             let chained = near.page != winner;

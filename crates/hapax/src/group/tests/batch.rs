@@ -1,4 +1,4 @@
-//! Batch grouping against the recursion it claims to equal.
+//! Batch grouping, compared with a recursive reference implementation.
 
 use crate::fingerprint::ContentHash;
 use crate::group::{
@@ -19,7 +19,7 @@ fn hash(n: u8) -> ContentHash {
     ContentHash::from_bytes([n; 16])
 }
 
-/// A batch that owns its parts.
+/// A batch that owns its data.
 #[derive(Clone, Debug)]
 struct Case {
     names: Vec<String>,
@@ -57,7 +57,7 @@ impl Case {
         (last, self.contents[last as usize].is_some())
     }
 
-    /// Do two pages with content match directly?
+    /// Whether two pages with content match directly.
     fn matches(&self, a: u32, b: u32) -> bool {
         let same_scope = self.scopes[a as usize] == self.scopes[b as usize];
         let content = |p: u32| self.contents[p as usize];
@@ -72,7 +72,7 @@ impl Case {
         same_scope && (content(a) == content(b) || class(a).any(|x| class(b).any(|y| paired(x, y))))
     }
 
-    /// The recursion: the best page of a component takes what it matches, the rest regroups.
+    /// Reference: the best page of a component takes its matches, the rest is regrouped.
     fn winners_by_recursion(&self, rules: &Rules) -> Vec<u32> {
         let pages = named(&self.names);
         let n = self.names.len() as u32;
@@ -115,7 +115,7 @@ impl Case {
         found
     }
 
-    /// The same batch with page `i` at place `to[i]`, and the pairs turned and reversed.
+    /// The same batch with page `i` at place `to[i]`, and with reversed pairs in reverse order.
     fn moved(&self, to: &[u32]) -> Self {
         let n = to.len();
         let mut from = vec![0; n];
@@ -143,7 +143,7 @@ fn cases() -> impl Strategy<Value = Case> {
         let page = 0..n as u32;
         let redirects = prop::collection::vec((page.clone(), page.clone()), 0..4);
         (
-            // Names of several lengths, in another order than the positions.
+            // Names of several lengths, not in the order of positions.
             Just(
                 (0..n)
                     .map(|i| "x".repeat(i * 7 % 5) + &format!("{:02}", i * 5 % n))
@@ -263,13 +263,13 @@ fn a_long_chain_falls_into_short_stars() {
 }
 
 #[test]
-fn a_star_is_one_group_whoever_is_in_the_middle() {
+fn a_star_with_its_best_page_in_the_middle_is_one_group() {
     let n = 50_000;
     let from = |middle: u32| (0..n).filter(move |&i| i != middle).map(move |i| pair(middle, i));
     let best = case(numbered(n), from(0).collect()).group("");
     assert_eq!((best.stars().len(), best.families().len()), (1, 0));
     assert_eq!((best.stars()[0].radius, best.stars()[0].diameter), (3, 6));
-    // The best leaf takes the middle, and every other leaf is left to itself.
+    // The best leaf takes the middle, and every other leaf is alone.
     let worst = case(numbered(n), from(n - 1).collect()).group("");
     assert_eq!(worst.stars().len() as u32, n - 1);
     assert_eq!(worst.families()[0].stars, n - 1);
@@ -299,14 +299,14 @@ fn identical_pages_are_one_group_without_any_pair() {
 }
 
 #[test]
-fn empty_pages_are_nobody_s_duplicates() {
+fn empty_pages_match_nothing() {
     let mut batch = case(numbered(3), vec![pair(0, 1)]);
     batch.contents = vec![None, None, Some(hash(1))];
     assert_eq!(batch.group("").stars().len(), 3);
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused_by_name() {
+fn inconsistent_lists_are_refused_by_name() {
     let names = numbered(2);
     let pages = named(&names);
     let whole = BatchInput { pages: &pages, ..BatchInput::default() };

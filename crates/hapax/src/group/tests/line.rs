@@ -1,6 +1,6 @@
-//! Pages on a line: a content is a number, and numbers at most one apart match.
+//! A world of pages on a line: a content is a number, and numbers at most one apart match.
 //!
-//! Nothing chains better: 1 matches 2 and 2 matches 3, but 1 does not match 3.
+//! Chains are everywhere: 1 matches 2 and 2 matches 3, but 1 does not match 3.
 
 use crate::group::live::{Likeness, Matching, Near, PageId, World};
 use crate::group::{PageFacts, ScopeKey};
@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-/// What the keeper of the pages knows.
+/// Contents, facts and scopes of the pages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     pub(super) contents: BTreeMap<PageId, i32>,
@@ -17,7 +17,7 @@ pub(super) struct Line {
     pub(super) searches: Cell<u32>,
 }
 
-/// How many bits a step on the line is.
+/// Distance in bits of one step on the line.
 pub(super) const STEP: u8 = 3;
 
 impl Line {
@@ -32,7 +32,7 @@ impl Line {
         Likeness { distance, similarity: 1.0 - f32::from(distance) / 64.0, matching }
     }
 
-    /// Do both have content, in one scope, that matches?
+    /// Whether both have content in one scope that matches.
     pub(super) fn matches(&self, a: PageId, b: PageId) -> bool {
         self.contents.contains_key(&a)
             && self.contents.contains_key(&b)

@@ -1,4 +1,4 @@
-//! Live groups against the model, after any sequence of operations.
+//! Live groups, compared with a model after any sequence of operations.
 
 use super::line::{Line, STEP};
 use super::model::Model;
@@ -95,7 +95,7 @@ fn apply(step: &Step, line: &mut Line, groups: &mut Groups, model: &mut Model, r
     model.reconnect(line, rules);
 }
 
-/// No page stands for a group whose content stands for another group, too.
+/// Checks that no content is the winner of two groups.
 fn check_winners(groups: &Groups, line: &Line) {
     let winners: Vec<PageId> = partition(groups).into_iter().map(|(winner, _)| winner).collect();
     for (nth, &a) in winners.iter().enumerate() {
@@ -125,7 +125,7 @@ pub(super) fn partition(groups: &Groups) -> BTreeSet<(PageId, BTreeSet<PageId>)>
     all_groups(groups).into_iter().map(with_winner).collect()
 }
 
-/// Everything the records state, against what can be computed from the pages.
+/// Checks the records against what can be computed from the pages.
 fn check_records(groups: &Groups, line: &Line, pages: u32) {
     let mut counted = 0;
     for group in all_groups(groups) {
@@ -159,7 +159,7 @@ fn check_records(groups: &Groups, line: &Line, pages: u32) {
     assert_eq!(groups.state().pages() as usize, known);
 }
 
-/// Membership and winners as a follower of the events sees them.
+/// Membership and winners, reconstructed from the events.
 fn replay(groups: &Groups) -> BTreeSet<(PageId, BTreeSet<PageId>)> {
     let mut member: BTreeMap<PageId, GroupId> = BTreeMap::new();
     let mut target: BTreeMap<PageId, PageId> = BTreeMap::new();
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn with_repair_no_group_keeps_more_unlike_pages_than_allowed(
+    fn with_repair_no_group_keeps_more_failing_pages_than_allowed(
         steps in steps(12, 60),
         share in prop::sample::select(vec![0.0, 0.3, 0.5]),
     ) {
@@ -284,7 +284,7 @@ fn groups_better(line: &Line, rules: &Rules, a: PageId, b: PageId) -> bool {
     rules.better(&line.facts(a).unwrap(), &line.facts(b).unwrap())
 }
 
-/// How many pages live groups, page by page, keep and the batch removes, and the reverse.
+/// How many pages live groups keep and the batch removes, and the reverse.
 fn disagreement(seed: u32, spread: u32, share: f64) -> (usize, usize) {
     let (mut line, mut groups) = (Line::default(), groups(share));
     let count = 400u32;
@@ -317,14 +317,14 @@ fn disagreement(seed: u32, spread: u32, share: f64) -> (usize, usize) {
 
 #[test]
 fn page_by_page_removes_nearly_what_the_batch_removes() {
-    // The denser the pages lie on the line, the longer the chains; pages of the web hardly chain.
+    // Denser pages make longer chains; web pages rarely form chains.
     for (spread, share) in [(2000, 0.1), (800, 0.1), (400, 0.0), (400, 0.1), (150, 0.1)] {
         let (mut kept, mut removed) = (0, 0);
         for seed in 0..20 {
             let (k, r) = disagreement(seed, spread, share);
             (kept, removed) = (kept + k, removed + r);
         }
-        // Of 8000 pages; keeping a page too many is harmless, removing one is not.
+        // Out of 8000 pages. Keeping too many is harmless; removing too many is not.
         assert!(kept <= 60 && removed <= 10, "{spread} {share}: {kept} {removed}");
     }
 }

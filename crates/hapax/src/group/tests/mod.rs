@@ -1,8 +1,8 @@
-//! Groups compared with slow and obvious reference implementations.
+//! Grouping, compared with slow and obvious reference implementations.
 //!
-//! `rules` and `batch` stand for themselves. `line` is a world of pages on a line, where
-//! chains are everywhere; `model` is the paper's rules over plain sets; `live` sets the live
-//! groups against it, `stories` has single cases.
+//! `rules` and `batch` are self-contained. `line` is a world of pages on a line, where chains are everywhere;
+//! `model` implements the paper's rules over plain sets; `live` compares live groups with it, `stories` has
+//! single cases.
 
 mod batch;
 mod line;

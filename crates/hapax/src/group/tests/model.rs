@@ -1,8 +1,7 @@
-//! The paper's rules over plain sets: slow, and short enough to be believed.
+//! The paper's rules over plain sets: a slow reference implementation.
 //!
-//! Groups of pages with content are sets in a list. Redirects are a map. Everything else is
-//! computed from these when it is asked. No repair: plain transitive groups. Beyond the paper, a winner that is
-//! new is searched for.
+//! Groups of pages with content are sets in a list, redirects a map; everything else is computed on request.
+//! Does not repair: groups are transitive closures. Unlike in the paper, new winners are searched for.
 
 use super::line::Line;
 use crate::group::Rules;
@@ -13,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Model {
     groups: Vec<BTreeSet<PageId>>,
     redirects: BTreeMap<PageId, PageId>,
-    /// Seen, without words.
+    /// Pages that were seen and have no words.
     empty: BTreeSet<PageId>,
     /// The winners after the last step, with their content.
     winners: BTreeSet<(PageId, i32)>,
@@ -39,24 +38,24 @@ impl Model {
         }
         self.leave(page);
         self.groups.push(BTreeSet::from([page]));
-        self.unite(line, page);
+        self.merge(line, page);
     }
 
-    /// What every step ends with: winners that are new, or have another content, bring together the groups they match.
+    /// Ends every step: winners that are new or have new content merge the groups they match.
     pub(super) fn reconnect(&mut self, line: &Line, rules: &Rules) {
         let best_of = |group: &BTreeSet<PageId>| best(line, rules, group);
         let present = |page: PageId| (page, line.contents[&page]);
         let winners: Vec<PageId> = self.groups.iter().map(best_of).collect();
         for page in winners {
             if !self.winners.contains(&present(page)) {
-                self.unite(line, page);
+                self.merge(line, page);
             }
         }
         self.winners = self.groups.iter().map(best_of).map(present).collect();
     }
 
-    /// One group of all that have a page like this one, and its own.
-    fn unite(&mut self, line: &Line, page: PageId) {
+    /// Merges a page's group with every group that has a match of the page.
+    fn merge(&mut self, line: &Line, page: PageId) {
         let (joined, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.groups)
             .into_iter()
             .partition(|group| group.iter().any(|&p| p == page || line.matches(page, p)));
@@ -88,7 +87,7 @@ impl Model {
         self.groups.retain(|group| !group.is_empty());
     }
 
-    /// Where a chain of redirects ends: of a cycle, at the page with the least address.
+    /// The end of a chain of redirects; for a cycle, its page with the smallest address.
     pub(super) fn end(&self, page: PageId) -> PageId {
         let mut path = vec![page];
         while let Some(&to) = self.redirects.get(&path[path.len() - 1]) {
@@ -122,7 +121,7 @@ impl Model {
         partition
     }
 
-    /// The group of a page, content only.
+    /// The content pages of a page's group.
     pub(super) fn group(&self, page: PageId) -> Option<&BTreeSet<PageId>> {
         self.groups.iter().find(|group| group.contains(&page))
     }

@@ -1,4 +1,4 @@
-//! The rule list: reading, writing, deciding.
+//! Parsing, formatting and applying rule lists.
 
 use crate::group::{DecidedBy, PageFacts, ParseRulesError, Rules, rules};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn a_list_is_written_as_it_was_read() {
         rules(" prefer-host: A.org | .B.org ,https").to_string(),
         "prefer-host:a.org|b.org, https"
     );
-    // A repository keeps rules as text: what was taken must read the same.
+    // A repository stores rules as text, so they must parse to the same rules.
     for odd in ["prefer-host:a|. b", "avoid-tld:. . x .", "prefer-host:\u{c}.\ry"] {
         assert_eq!(rules(&rules(odd).to_string()), rules(odd), "{odd:?}");
     }

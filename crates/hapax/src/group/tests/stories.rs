@@ -45,14 +45,14 @@ fn a_known_page_that_still_matches_its_winner_costs_no_search() {
     let mut groups = groups(0.1);
     let mut line = line_of(&mut groups, &[5, 5, 6]);
     let before = line.searches.get();
-    // Page 0 has the least address and wins.
+    // Page 0 has the smallest address and wins.
     let verdict = see(&mut groups, &mut line, 2, 4);
     assert_eq!((verdict.kind, verdict.tier), (Kind::Near, Tier::Winner));
     assert_eq!(verdict.winner, Some(PageId(0)));
     assert!(verdict.removable());
     assert_eq!(verdict.reason.unwrap().rule, "url");
     assert_eq!(line.searches.get(), before);
-    // Far away it is searched for, and founds a group.
+    // Far from its winner it is searched for, and forms a group.
     let verdict = see(&mut groups, &mut line, 2, 50);
     assert_eq!((verdict.kind, verdict.tier, verdict.is_winner), (Kind::Unique, Tier::Index, true));
     assert_eq!(line.searches.get(), before + 1);
@@ -88,19 +88,19 @@ fn with_repair_the_same_page_stands_alone_and_is_still_called_related() {
 fn pages_move_with_the_page_they_redirect_to() {
     let mut groups = groups(0.1);
     let mut line = line_of(&mut groups, &[5, 5, 50]);
-    // 10 -> 11 -> 1, through a page that is not known yet.
+    // 10 -> 11 -> 1, where 11 is not known yet.
     assert_eq!(redirect(&mut groups, &mut line, 10, 11), Kind::Redirect);
     redirect(&mut groups, &mut line, 11, 1);
     assert_eq!(sets(&groups), [vec![0, 1, 10, 11], vec![2]]);
-    // Case 1: page 1 changes and is now like page 2.
+    // Case 1: page 1 changes and now matches page 2.
     see(&mut groups, &mut line, 1, 51);
     assert_eq!(sets(&groups), [vec![0], vec![1, 2, 10, 11]]);
     let verdict = groups.verdict(&line, PageId(10)).unwrap().unwrap();
     assert_eq!((verdict.kind, verdict.removable()), (Kind::Redirect, true));
-    // Like nothing: it founds a group, along with them.
+    // It matches nothing and forms a group, together with its redirects.
     see(&mut groups, &mut line, 1, 99);
     assert_eq!(sets(&groups), [vec![0], vec![1, 10, 11], vec![2]]);
-    // Gone: they wait for it together.
+    // Deleted: its redirects await it together.
     line.contents.remove(&PageId(1));
     groups.gone(&line, &[PageId(1)]).unwrap();
     assert_eq!(sets(&groups), [vec![0], vec![1, 10, 11], vec![2]]);
@@ -121,7 +121,7 @@ fn cycles_are_found_kept_together_and_opened_again() {
     assert_eq!(sets(&groups), [vec![0], vec![1, 2, 3, 9], vec![4]]);
     let end = groups.state().page(PageId(1)).unwrap();
     assert!(matches!(end, Some(PageRecord::Bare { why: Bare::Loop { .. }, .. })));
-    // One of them has content after all, like page 0.
+    // One page of the cycle has content after all, and matches page 0.
     see(&mut groups, &mut line, 3, 5);
     assert_eq!(sets(&groups), [vec![0, 1, 2, 3, 9], vec![4]]);
     redirect(&mut groups, &mut line, 3, 0);
@@ -144,7 +144,7 @@ fn a_long_chain_of_redirects_is_followed_and_moves_at_once() {
 }
 
 #[test]
-fn an_empty_page_is_nobody_s_duplicate() {
+fn an_empty_page_matches_nothing() {
     let mut groups = groups(0.1);
     let mut line = line_of(&mut groups, &[5, 5]);
     line.contents.remove(&PageId(0));
@@ -167,10 +167,10 @@ fn other_scopes_are_not_compared() {
 }
 
 #[test]
-fn a_group_that_cannot_be_checked_at_once_is_repaired_as_it_is_asked_about() {
+fn a_large_group_is_repaired_when_its_members_are_queried() {
     let options = LiveOptions { repair_share: 0.5, verify_at_once: 0, max_matches: 1000 };
     let mut groups = LiveGroups::new(MemoryState::default(), Rules::default(), options);
-    // 400 pages at 5 and 300 at 6 are one group; then a page at 7 wins it, unlike most.
+    // 400 pages at 5 and 300 at 6 are one group; then a page at 7 wins that most do not match.
     let mut line = Line::default();
     line.scores.insert(PageId(999), 1.0);
     for page in 0..700 {
@@ -192,10 +192,10 @@ fn a_group_that_cannot_be_checked_at_once_is_repaired_as_it_is_asked_about() {
 }
 
 #[test]
-fn terms_that_come_round_confuse_nobody() {
+fn wrapped_terms_invalidate_old_checks() {
     let options = LiveOptions { repair_share: 1.0, verify_at_once: 0, max_matches: 4 };
     let mut groups = LiveGroups::new(MemoryState::default(), "score".parse().unwrap(), options);
-    // In turn 0 and 1 win, 2 matches only one of them, and is asked about once.
+    // Pages 0 and 1 win alternately; page 2 matches only one of them, and is queried once.
     let mut line = line_of(&mut groups, &[5, 6, 7]);
     let (group, _) = groups.place(PageId(0)).unwrap().unwrap();
     for turn in 0..140_000u32 {
@@ -265,7 +265,7 @@ fn events_can_be_followed_from_anywhere_and_forgotten() {
 }
 
 #[test]
-fn a_page_takes_24_bytes_alone_and_less_in_company() {
+fn a_page_takes_24_bytes_alone_and_less_in_a_group() {
     let mut groups = groups(0.1);
     line_of(&mut groups, &(0..100).map(|i| i * 10).collect::<Vec<_>>());
     assert_eq!(groups.state().bytes(), 100 * 24);

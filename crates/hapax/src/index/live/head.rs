@@ -5,18 +5,19 @@
 //!   last chunk    copied by the first change after it was published: 4 KiB
 //! ```
 //!
-//! Chunks are shared and copied when changed, so publishing a state never waits for a reader, and a reader never
-//! sees half a change. Only the writer knows where in the head an id is ([`Positions`]). Does not know segments.
+//! Chunks are shared, and copied before a change, so publishing a state never waits for a reader, and a reader
+//! never sees half a change. Only the writer knows the position of an id in the head ([`Positions`]). Does not
+//! handle segments.
 
 use std::sync::Arc;
 
 use crate::fingerprint::Fingerprint;
 use crate::index::collection::Entry;
 
-/// Entries in a chunk.
+/// Entries per chunk.
 pub(super) const CHUNK: usize = 256;
 
-/// A run of entries and which of them are gone.
+/// A run of entries with a mark for each removed one.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
     fingerprints: [u64; CHUNK],
@@ -29,12 +30,12 @@ impl Chunk {
     const EMPTY: Self =
         Self { fingerprints: [0; CHUNK], ids: [0; CHUNK], gone: [0; CHUNK / 64], len: 0 };
 
-    /// Gone ones included.
+    /// All fingerprints, including removed ones.
     pub(super) fn fingerprints(&self) -> &[u64] {
         &self.fingerprints[..self.len]
     }
 
-    /// The id at a position, unless the entry is gone.
+    /// The id at a position; `None` if the entry was removed.
     #[inline]
     pub(super) fn live_id(&self, position: usize) -> Option<u64> {
         ((self.gone[position / 64] >> (position % 64)) & 1 == 0).then(|| self.ids[position])
@@ -49,7 +50,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// How many entries it has taken, gone ones included.
+    /// Number of entries added, including removed ones.
     pub(super) fn taken(&self) -> usize {
         self.full.len() * CHUNK + self.last.as_ref().map_or(0, |chunk| chunk.len)
     }
@@ -64,7 +65,7 @@ impl Head {
         }
     }
 
-    /// Marks the entry at a position as gone. False when it was already.
+    /// Marks the entry at a position as removed. `false` if it already was.
     pub(super) fn remove(&mut self, position: usize) -> bool {
         let at = position % CHUNK;
         let chunk = match position / CHUNK {
@@ -93,7 +94,7 @@ impl Head {
         self.full.iter().chain(&self.last).map(|chunk| &**chunk)
     }
 
-    /// What is still there, in order of arrival.
+    /// The remaining entries, in order of arrival.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
         self.chunks().flat_map(|chunk| {
             chunk.fingerprints().iter().enumerate().filter_map(|(position, &bits)| {
@@ -103,7 +104,7 @@ impl Head {
         })
     }
 
-    /// Heap bytes held, chunks shared with older states included.
+    /// Heap memory in bytes, including chunks shared with older states.
     pub(super) fn memory_bytes(&self) -> usize {
         let counted = 2 * size_of::<usize>();
         let chunks = self.full.len() + usize::from(self.last.is_some());
@@ -114,17 +115,17 @@ impl Head {
     }
 }
 
-/// Where in the head each id came last: an open-addressed table of positions, half full at
-/// most. Nothing is ever taken out; the head knows which entries are gone.
+/// The last position of each id in the head: an open-addressing table, at most half full. Nothing
+/// is removed from it; the head knows which entries were removed.
 #[derive(Clone, Debug)]
 pub(super) struct Positions {
-    /// A position plus one, or zero.
+    /// A position plus one, or zero if empty.
     slots: Vec<u32>,
     ids: Vec<u64>,
 }
 
 impl Positions {
-    /// Room for a head that takes `most` entries.
+    /// For a head of at most `most` entries.
     pub(super) fn new(most: usize) -> Self {
         let slots = (most * 2).next_power_of_two();
         Self { slots: vec![0; slots], ids: Vec::with_capacity(most) }
@@ -135,7 +136,7 @@ impl Positions {
         self.ids.clear();
     }
 
-    /// Starts anew from a head.
+    /// Rebuilds the table from a head.
     pub(super) fn rebuild(&mut self, head: &Head) {
         self.clear();
         for position in 0..head.taken() {
@@ -148,22 +149,22 @@ impl Positions {
         }
     }
 
-    /// Where an id came last.
+    /// The last position of an id.
     pub(super) fn get(&self, id: u64) -> Option<usize> {
         (self.slots[self.slot(id)] as usize).checked_sub(1)
     }
 
-    /// Notes that `id` came next.
+    /// Records `id` at the next position.
     pub(super) fn push(&mut self, id: u64) {
         let slot = self.slot(id);
         self.ids.push(id);
         self.slots[slot] = self.ids.len() as u32;
     }
 
-    /// The slot that has this id, or the empty one where it belongs.
+    /// The slot that holds this id, or the empty one for it.
     fn slot(&self, id: u64) -> usize {
         let mask = self.slots.len() - 1;
-        // Multiplicative hashing (Knuth); the high half is the well mixed one.
+        // Multiplicative hashing (Knuth); the high half is mixed best.
         let mut slot = (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
         loop {
             match self.slots[slot] {

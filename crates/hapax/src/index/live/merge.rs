@@ -1,13 +1,12 @@
-//! Chooses which segments to merge, and merges them, on whatever thread the caller likes.
+//! Chooses which segments to merge and merges them, on any thread of the caller.
 //!
-//! A segment of `n` live entries is in tier `floor(log_growth(n / head))`. When a tier has more than `runs`
-//! segments, they and all smaller ones become one, so an entry is rewritten at most `(growth - 1) / runs + 1` times
-//! per tier. One run is leveled compaction, more are tiered compaction. A segment of which half is removed is
-//! rewritten alone. With more than `backlog` segments too many, an insert merges first, so their number is bounded.
-//! Merges that share no segment can run at once; only the first and last step hold writers up.
-//!
-//! Source: O'Neil et al., "The log-structured merge-tree", 1996; Dayan, Athanassoulis and Idreos, "Monkey", 2017.
-//!
+//! A segment of `n` live entries is in tier `floor(log_growth(n / head))`. If a tier has more than `runs`
+//! segments, they and all smaller ones are merged into one, so an entry is rewritten at most `(growth - 1) /
+//! runs + 1` times per tier. One run is leveled compaction, more are tiered compaction. A segment of which half
+//! is removed is rewritten alone. With more than `backlog` segments too many, an insert merges first, so their
+//! number is bounded. Merges that share no segment can run concurrently; only their first and last steps block
+//! writers. Source: O'Neil et al., "The log-structured merge-tree", 1996; Dayan, Athanassoulis and Idreos,
+//! "Monkey", 2017.
 //! ```text
 //!   LiveIndex::pending_merge   chooses segments, copies pointers
 //!   MergeTask::run             builds the new segment, on whatever thread the caller likes
@@ -23,10 +22,10 @@ use crate::index::collection::{Collection, Entry};
 use crate::index::near::HammingIndex;
 use crate::index::segment::{Segment, SegmentBuildError};
 
-/// Segments to be made into one.
+/// A merge of several segments into one.
 ///
-/// While the task or its result exists its segments are given to no other; dropping it gives
-/// them back.
+/// While the task or its result exists, its segments are reserved for it; dropping it releases
+/// them.
 #[derive(Debug)]
 pub struct MergeTask {
     pub(super) inputs: Vec<Slot>,
@@ -34,35 +33,35 @@ pub struct MergeTask {
     pub(super) options: LiveOptions,
 }
 
-/// A finished merge, to be given to [`LiveIndex::commit`](super::LiveIndex::commit).
+/// A finished merge, for [`LiveIndex::commit`](super::LiveIndex::commit).
 #[derive(Debug)]
 pub struct Merged {
     pub(super) inputs: Vec<Slot>,
     pub(super) segment: Segment,
-    /// Held, not read: see [`MergeTask`].
+    /// Held, not read; see [`MergeTask`].
     _lease: Arc<()>,
 }
 
 impl MergeTask {
-    /// How many entries will be written.
+    /// Number of entries to write.
     pub fn entries(&self) -> usize {
         self.inputs.iter().map(Slot::live).sum()
     }
 
-    /// How many segments become one.
+    /// Number of segments to merge.
     pub fn segments(&self) -> usize {
         self.inputs.len()
     }
 
-    /// Makes the new segment. Takes as long as sorting its entries once per table; holds no lock.
+    /// Builds the new segment. Sorts its entries once per table; holds no lock.
     ///
     /// # Errors
     ///
-    /// [`SegmentBuildError`] when the engine refuses.
+    /// [`SegmentBuildError`] if the engine cannot be built.
     pub fn run(self) -> Result<Merged, SegmentBuildError> {
         let Self { inputs, lease, options } = self;
-        // Where each live id is, in the order of ids. The inputs are runs in that order already,
-        // which a stable sort makes use of.
+        // The place of each live id, in the order of ids. The inputs are sorted runs already, which
+        // a stable sort exploits.
         let mut sources: Vec<(u64, u32, u32)> = Vec::new();
         for (number, slot) in (0u32..).zip(&inputs) {
             let ids = (0u32..).zip(slot.segment.ids().iter());
@@ -94,7 +93,7 @@ impl MergeTask {
     }
 }
 
-/// Which of the free segments to merge next, as positions in the list; none when all is well.
+/// The positions of the free segments to merge next; `None` if no merge is due.
 pub(super) fn choose(sizes: &[Size], options: &LiveOptions) -> Option<Vec<usize>> {
     let free = || sizes.iter().enumerate().filter(|(_, size)| size.free);
     let wasteful = free().find(|(_, size)| size.live * 2 <= size.entries);
@@ -104,8 +103,8 @@ pub(super) fn choose(sizes: &[Size], options: &LiveOptions) -> Option<Vec<usize>
     let tiers = sizes.iter().map(|size| tier(size.live, options)).max()? + 1;
     let in_tier = |wanted: u32| free().filter(move |(_, size)| tier(size.live, options) == wanted);
     let full = (0..tiers).find(|&wanted| in_tier(wanted).count() > options.runs)?;
-    // What lies below is small and comes along. When the result would overfill its own tier, that
-    // tier comes along too: merging it in a second step would write everything again.
+    // Includes all smaller tiers. If the result would overfill its own tier, includes that tier,
+    // too: merging it in a second step would write everything again.
     let mut chosen: Vec<usize> = Vec::new();
     let mut merged = 0;
     let mut take = |merged: &mut usize, wanted: u32| {
@@ -125,8 +124,8 @@ pub(super) fn choose(sizes: &[Size], options: &LiveOptions) -> Option<Vec<usize>
     (chosen.len() > 1).then_some(chosen)
 }
 
-/// Are more than the backlog waiting? What a merge leaves of `n` live entries is at most `runs`
-/// segments in each tier.
+/// Whether the backlog is exceeded. A complete merge of `n` live entries leaves at most `runs`
+/// segments per tier.
 pub(super) fn behind(sizes: &[Size], options: &LiveOptions) -> bool {
     let free = || sizes.iter().filter(|size| size.free);
     let live = free().map(|size| size.live).sum();
@@ -134,12 +133,12 @@ pub(super) fn behind(sizes: &[Size], options: &LiveOptions) -> bool {
     free().count() > left.saturating_add(options.backlog)
 }
 
-/// What the choice depends on.
+/// The facts that the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     pub(super) entries: usize,
     pub(super) live: usize,
-    /// Not in a merge already.
+    /// Not part of a merge already.
     pub(super) free: bool,
 }
 
@@ -154,7 +153,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Sizes only: freezes `heads` full heads and merges whenever something is pending.
+        /// By sizes only: freezes `heads` full heads and runs every pending merge.
         #[test]
         fn segments_stay_few_and_rewriting_is_bounded(
             heads in 1usize..3000,
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_half_gone_is_rewritten_and_a_busy_one_is_not() {
+    fn a_half_removed_segment_is_rewritten_unless_it_is_being_merged() {
         let options = LiveOptions::default();
         let size = |entries, live, free| Size { entries, live, free };
         assert_eq!(choose(&[size(100, 51, true), size(100, 50, true)], &options), Some(vec![1]));

@@ -1,17 +1,17 @@
-//! An index that inserts, removes and searches at the same time.
+//! An index that supports concurrent inserts, removals and searches.
 //!
 //! ```text
 //!   insert ──► head          a few thousand entries, in order of arrival, scanned
 //!                │ full
 //!                ▼
-//!              segments      immutable, sorted, each with a bitmap of what is gone
+//!              segments      immutable, sorted, each with a bitmap of removed entries
 //!                │ too many of a size
 //!                ▼
-//!              merge         several become one: a step the caller drives, on any thread
+//!              merge         several become one: run by the caller, on any thread
 //! ```
 //!
-//! Every change makes a new state that shares what it can with the last one and exchanges one pointer. A search
-//! uses a [`Snapshot`] of it.
+//! Every change makes a new state that shares unchanged parts with the previous one, and swaps one pointer.
+//! Searches use a [`Snapshot`] of the state.
 //!
 //! ```
 //! use hapax::fingerprint::{Fingerprint, MaxDistance};
@@ -33,10 +33,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Guarantees: a snapshot answers as a scan over its entries would. An id has at most one entry, and a batch is
-//! seen whole. No search waits for a merge, a freeze or another search. Inserts faster than merges do some merging
-//! themselves ([`LiveOptions::backlog`]). Does not start threads or write files: who wants the head to survive a
-//! crash keeps a log, or calls [`LiveIndex::freeze`].
+//! Guarantees: a snapshot answers like a scan over its entries. An id has at most one entry, and a batch is
+//! visible entirely or not at all. No search waits for a merge, a freeze or another search. If inserts outpace
+//! merges, they merge themselves ([`LiveOptions::backlog`]). Does not start threads or write files: to survive
+//! a crash, the caller keeps a log or calls [`LiveIndex::freeze`].
 
 mod head;
 mod merge;
@@ -59,14 +59,14 @@ pub use self::merge::{MergeTask, Merged};
 pub use self::options::LiveOptions;
 pub use self::state::Snapshot;
 
-/// A merge came too late: one of its segments is no longer in the index.
+/// A merge is outdated: one of its segments is no longer in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a segment of this merge is no longer in the index; nothing was changed")]
 pub struct StaleMerge;
 
 #[derive(Debug)]
 pub struct LiveIndex {
-    /// Held to copy or exchange the pointer, for nothing else.
+    /// Locked only to copy or swap the pointer.
     state: Mutex<Arc<State>>,
     writer: Mutex<Writer>,
     options: LiveOptions,
@@ -76,7 +76,7 @@ pub struct LiveIndex {
 #[derive(Debug)]
 struct Writer {
     positions: Positions,
-    /// Segments in a merge, as long as its lease lives.
+    /// Segments being merged, as long as the lease lives.
     leased: Vec<(Weak<Segment>, Weak<()>)>,
 }
 
@@ -104,11 +104,11 @@ impl LiveIndex {
         Ok(Self { state, writer: Mutex::new(writer), options, kernel: Kernel::best() })
     }
 
-    /// Everything within `bound` of a fingerprint at this moment, nearest first, ties by id.
+    /// All entries within `bound` of a fingerprint, nearest first, ties by id.
     ///
     /// # Errors
     ///
-    /// [`SearchError::BoundTooWide`] when the index was made for a narrower bound.
+    /// [`SearchError::BoundTooWide`] if the index was built for a smaller bound.
     pub fn find(
         &self,
         fingerprint: Fingerprint,
@@ -117,13 +117,13 @@ impl LiveIndex {
         self.snapshot().find_all(&Query::from(fingerprint), bound)
     }
 
-    /// An index of segments that were kept, each with what was gone from it.
+    /// An index from stored segments and their removals.
     ///
     /// # Errors
     ///
-    /// [`SegmentBuildError::SameId`] when an id is live in two of them,
-    /// [`SegmentBuildError::OtherRemovals`] when removals are not of their segment, and
-    /// [`BuildError::BoundOutOfRange`] when a segment answers less than the bound asked for.
+    /// [`SegmentBuildError::SameId`] if an id is live in two of them,
+    /// [`SegmentBuildError::OtherRemovals`] if removals belong to another segment, and
+    /// [`BuildError::BoundOutOfRange`] if a segment supports less than the requested bound.
     pub fn from_segments(
         options: LiveOptions,
         segments: impl IntoIterator<Item = (Segment, Removed)>,
@@ -146,7 +146,7 @@ impl LiveIndex {
             state.live += slot.live();
             state.add_segment(slot);
         }
-        // Runs in ascending order, which a stable sort makes use of.
+        // Sorted runs, which a stable sort exploits.
         ids.sort();
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(SegmentBuildError::SameId { id: twice[0] });
@@ -155,19 +155,19 @@ impl LiveIndex {
         Ok(index)
     }
 
-    /// Puts an entry in. An entry with the same id is replaced.
+    /// Inserts an entry; replaces an entry with the same id.
     pub fn insert(&self, entry: Entry) -> Result<(), SegmentBuildError> {
         self.insert_batch(&[entry])
     }
 
-    /// Puts entries in, in this order, as one change: a snapshot has all of them or none. Takes
-    /// as long as a merge when merging has fallen behind.
+    /// Inserts entries in this order as one change: a snapshot has all of them or none. Takes as
+    /// long as a merge if merging has fallen behind.
     ///
     /// # Errors
     ///
-    /// [`SegmentBuildError`] when a full head cannot be made into a segment, or segments that wait
-    /// cannot be merged; then no entry is put in. The options that [`new`](Self::new) accepts do
-    /// not lead there.
+    /// [`SegmentBuildError`] if the full head cannot become a segment or waiting segments cannot be
+    /// merged; then nothing is inserted. Does not happen with options that [`new`](Self::new)
+    /// accepts.
     pub fn insert_batch(&self, entries: &[Entry]) -> Result<(), SegmentBuildError> {
         while self.is_behind() && self.merge_step()? {}
         let mut writer = self.write();
@@ -192,12 +192,12 @@ impl LiveIndex {
         writer.positions.push(entry.id);
         if state.head.taken() >= self.options.head {
             self.freeze_head(writer, state)?;
-            // A batch of many heads is merged on its way in.
+            // A batch of several heads is merged while it is inserted.
             while behind(&writer.sizes(state), &self.options)
                 && let Some(chosen) = choose(&writer.sizes(state), &self.options)
             {
                 let merged = self.task(writer, state, &chosen).run()?;
-                // Nobody else has changed this state, so nothing is stale.
+                // Cannot be stale, because the writer holds the lock.
                 let _ = state.exchange(merged);
             }
         }
@@ -212,12 +212,12 @@ impl LiveIndex {
         behind(&sizes, &self.options)
     }
 
-    /// Takes an entry out. Whether there was one.
+    /// Removes an entry; returns whether it existed.
     pub fn remove(&self, id: u64) -> bool {
         self.remove_batch(&[id]) == 1
     }
 
-    /// Takes entries out as one change, and says how many there were.
+    /// Removes entries as one change; returns how many existed.
     pub fn remove_batch(&self, ids: &[u64]) -> usize {
         let mut writer = self.write();
         let mut state = State::clone(&self.current());
@@ -228,12 +228,12 @@ impl LiveIndex {
         removed
     }
 
-    /// The index as it is now. Cheap: copies a pointer.
+    /// The current state. Cheap: copies a pointer.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { state: self.current(), bound: self.options.bound, kernel: self.kernel }
     }
 
-    /// Makes the mutable part a segment, full or not, so that all entries are in segments.
+    /// Turns the head into a segment, full or not, so that all entries are in segments.
     pub fn freeze(&self) -> Result<(), SegmentBuildError> {
         let mut writer = self.write();
         let mut state = State::clone(&self.current());
@@ -242,7 +242,7 @@ impl LiveIndex {
         Ok(())
     }
 
-    /// The next merge to be done, if any. Its segments are set aside for it.
+    /// The next merge that is due, if any. Reserves its segments.
     pub fn pending_merge(&self) -> Option<MergeTask> {
         let mut writer = self.write();
         let state = self.current();
@@ -251,8 +251,8 @@ impl LiveIndex {
         Some(self.task(&mut writer, &state, &chosen))
     }
 
-    /// All segments that are in no merge as one task, whatever their sizes; none when there is
-    /// nothing to gain. The mutable part is left alone: [`freeze`](Self::freeze) it before.
+    /// A merge of all segments that are not being merged, whatever their sizes; `None` if it would
+    /// gain nothing. Does not include the head: call [`freeze`](Self::freeze) first.
     pub fn merge_of_all(&self) -> Option<MergeTask> {
         let mut writer = self.write();
         let state = self.current();
@@ -265,12 +265,13 @@ impl LiveIndex {
         (!clean).then(|| self.task(&mut writer, &state, &free))
     }
 
-    /// Exchanges the segments of a merge for its result, in one change.
+    /// Replaces the segments of a merge by its result, in one change.
     ///
     /// # Errors
     ///
-    /// [`StaleMerge`] when one of them is gone, because all its entries were removed meanwhile;
-    /// then nothing is changed, and the next [`pending_merge`](Self::pending_merge) knows.
+    /// [`StaleMerge`] if one of the segments is gone because all its entries were removed; then
+    /// nothing is changed, and the next [`pending_merge`](Self::pending_merge) takes it into
+    /// account.
     pub fn commit(&self, merged: Merged) -> Result<(), StaleMerge> {
         let _writer = self.write();
         let mut state = State::clone(&self.current());
@@ -279,21 +280,21 @@ impl LiveIndex {
         Ok(())
     }
 
-    /// Does one pending merge from beginning to end on this thread. False when there is none.
+    /// Runs one pending merge completely on this thread; `false` if none is due.
     ///
     /// # Errors
     ///
-    /// [`SegmentBuildError`] when the engine refuses; then nothing is changed.
+    /// [`SegmentBuildError`] if the engine cannot be built; then nothing is changed.
     pub fn merge_step(&self) -> Result<bool, SegmentBuildError> {
         let Some(task) = self.pending_merge() else {
             return Ok(false);
         };
-        // A stale merge changed nothing, and the next step sees why.
+        // A stale merge changes nothing, and the next step accounts for it.
         let _ = self.commit(task.run()?);
         Ok(true)
     }
 
-    /// Heap bytes held by the index as it is now. What only older snapshots hold is not counted.
+    /// Heap memory of the current state in bytes, without what only older snapshots hold.
     pub fn memory_bytes(&self) -> usize {
         let writer = self.write();
         self.snapshot().memory_bytes()
@@ -301,13 +302,12 @@ impl LiveIndex {
             + writer.leased.capacity() * size_of::<(Weak<Segment>, Weak<()>)>()
     }
 
-    /// What the index was made with.
     pub fn options(&self) -> &LiveOptions {
         &self.options
     }
 
     fn current(&self) -> Arc<State> {
-        // Nothing under this lock can panic, so a poisoned one holds a whole state all the same.
+        // No code panics under this lock, so even a poisoned one holds a complete state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -316,13 +316,13 @@ impl LiveIndex {
         let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let last = std::mem::replace(&mut *guard, next);
         drop(guard);
-        // Freeing what nobody needs any more may take a while; no search waits for it.
+        // Freeing the old state may take long; searches do not wait for it.
         drop(last);
     }
 
     fn write(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(|poisoned| {
-            // A writer panicked before it published. Its notes may be ahead of the state.
+            // A writer panicked before publishing, so its notes may be ahead of the state.
             self.writer.clear_poison();
             let mut writer = poisoned.into_inner();
             writer.positions.rebuild(&self.current().head);
@@ -352,7 +352,7 @@ impl LiveIndex {
 }
 
 impl Writer {
-    /// Takes an id out of wherever it is. Whether it was anywhere.
+    /// Removes an id; returns whether it existed.
     fn remove(&mut self, state: &mut State, id: u64) -> bool {
         if let Some(position) = self.positions.get(id)
             && state.head.remove(position)

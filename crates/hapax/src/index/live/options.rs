@@ -1,7 +1,7 @@
-//! How a live index is kept.
+//! Settings of a live index.
 //!
-//! Each setting trades the time of a search against the work of writing or memory; none changes an
-//! answer. Settings outside their range are moved into it, so that every value is usable.
+//! Each setting trades search time against write time or memory; none changes a result. Settings out of range
+//! are moved into it.
 
 use crate::fingerprint::MaxDistance;
 use crate::index::segment::SegmentEngine;
@@ -20,14 +20,14 @@ pub struct LiveOptions {
 }
 
 impl Default for LiveOptions {
-    /// Within the distance of the default [`Policy`](crate::similarity::Policy).
+    /// For the distance of the default [`Policy`](crate::similarity::Policy).
     fn default() -> Self {
         const { Self::within(MaxDistance::new(DEFAULT_WITHIN).unwrap()) }
     }
 }
 
 impl LiveOptions {
-    /// An index that answers everything within `bound`.
+    /// For an index that finds everything within `bound`.
     pub const fn within(bound: MaxDistance) -> Self {
         Self {
             bound,
@@ -40,47 +40,46 @@ impl LiveOptions {
         }
     }
 
-    /// How many entries the mutable part takes before it becomes a segment. Every search scans
-    /// it. At least 1; 16384 unless said.
+    /// Number of entries in the head before it becomes a segment. Every search scans the head. At
+    /// least 1; default 16384.
     #[must_use]
     pub const fn head(mut self, entries: usize) -> Self {
         self.head = if entries == 0 { 1 } else { entries };
         self
     }
 
-    /// How many times larger each tier of segments is than the one before. A small number means
-    /// less rewriting within a tier and more tiers. At least 2; 12 unless said.
+    /// Size ratio of consecutive tiers of segments. A small ratio means less rewriting within a
+    /// tier and more tiers. At least 2; default 12.
     #[must_use]
     pub const fn growth(mut self, times: usize) -> Self {
         self.growth = if times < 2 { 2 } else { times };
         self
     }
 
-    /// How many segments a tier may have before they are merged. More mean less merging and
-    /// slower searches. At least 1; 1 unless said.
+    /// Number of segments per tier before they are merged. More segments mean less merging and
+    /// slower searches. At least 1; default 1.
     #[must_use]
     pub const fn runs(mut self, segments: usize) -> Self {
         self.runs = if segments == 0 { 1 } else { segments };
         self
     }
 
-    /// Segments of at most so many entries are scanned; 8192 unless said.
+    /// Segments of at most this many entries are scanned; default 8192.
     #[must_use]
     pub const fn scan_up_to(mut self, entries: usize) -> Self {
         self.scan_up_to = entries;
         self
     }
 
-    /// How larger segments are searched; at most ten tables unless said.
+    /// How larger segments are searched; default: at most ten tables.
     #[must_use]
     pub const fn engine(mut self, engine: SegmentEngine) -> Self {
         self.engine = engine;
         self
     }
 
-    /// How many segments may wait to be merged, beyond those that would be left alone, before an
-    /// insert merges some itself. Every one of them is asked by every search. 0 unless said: no
-    /// insert leaves a merge behind that nobody does.
+    /// Number of due but unmerged segments before an insert merges some itself. Every search visits
+    /// each of them. Default 0: inserts leave no merge undone.
     #[must_use]
     pub const fn backlog(mut self, segments: usize) -> Self {
         self.backlog = segments;

@@ -1,7 +1,7 @@
-//! One moment of a live index, and searching it.
+//! The state of a live index at one moment, and searching it.
 //!
-//! A state is never changed once it is published. The next one shares with it every segment,
-//! every list of removals and every chunk of the head that did not change.
+//! A published state never changes. The next one shares with it every segment, list of removals and chunk of
+//! the head that did not change.
 
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use crate::hamming::{Kernel, Lanes, Work};
 use crate::index::near::{Effort, HammingIndex, Match, Query, SearchError, check_bound};
 use crate::index::segment::{Removed, Segment};
 
-/// A segment and what is gone from it.
+/// A segment and its removals.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) segment: Arc<Segment>,
@@ -31,7 +31,7 @@ impl Slot {
         self.segment.len() - self.removed.count()
     }
 
-    /// Where an id is, if it is there and not gone.
+    /// The position of an id; `None` if it is missing or removed.
     pub(super) fn find(&self, id: u64) -> Option<usize> {
         self.segment.rank_of(id).filter(|&rank| !self.removed.contains(rank))
     }
@@ -50,7 +50,7 @@ impl State {
         Self { head: Head::default(), segments: Arc::new(segments), live }
     }
 
-    /// Takes in a segment; an empty one is dropped.
+    /// Adds a segment unless it is empty.
     pub(super) fn add_segment(&mut self, slot: Slot) {
         if slot.live() > 0 {
             let segments = Arc::make_mut(&mut self.segments);
@@ -59,8 +59,8 @@ impl State {
         }
     }
 
-    /// Exchanges the segments of a merge for its result. What was removed since it began is removed
-    /// from that; when one of the segments is gone nothing is changed.
+    /// Replaces the segments of a merge by its result, and applies removals made since the merge
+    /// began. Changes nothing if one of the segments is gone.
     pub(super) fn exchange(&mut self, merged: Merged) -> Result<(), StaleMerge> {
         let Merged { inputs, segment, .. } = &merged;
         let mut removed = Removed::none(segment.len());
@@ -70,7 +70,7 @@ impl State {
             let at = kept.iter().position(same).ok_or(StaleMerge)?;
             let (now, ids) = (kept.remove(at), input.segment.ids());
             for rank in now.removed.since(Some(&input.removed)) {
-                // It was live when the merge began, so the new segment has it.
+                // Live at the start of the merge, so it is in the new segment.
                 if let Some(rank) = segment.rank_of(ids.get(rank)) {
                     removed.insert(rank);
                 }
@@ -81,7 +81,7 @@ impl State {
         Ok(())
     }
 
-    /// Removes an id from the segments. Whether it was there.
+    /// Removes an id from the segments; returns whether it was there.
     pub(super) fn remove_from_segments(&mut self, id: u64) -> bool {
         let mut slots = self.segments.iter().enumerate();
         let Some((number, rank)) =
@@ -100,10 +100,10 @@ impl State {
     }
 }
 
-/// What a live index held at one moment, for as long as the snapshot is kept.
+/// The contents of a live index at one moment.
 ///
-/// Taking one copies a pointer. It costs no memory until the index changes; then it keeps alive
-/// what has been replaced since.
+/// Taking a snapshot copies a pointer. It costs no memory until the index changes; then it keeps
+/// the replaced parts alive.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) state: Arc<State>,
@@ -112,21 +112,21 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Is there an entry with this id?
+    /// Whether there is an entry with this id.
     pub fn contains(&self, id: u64) -> bool {
         self.state.segments.iter().any(|slot| slot.find(id).is_some())
             || self.state.head.entries().any(|entry| entry.id == id)
     }
 
-    /// The segments, largest first, each with what is gone from it: what a store keeps in
-    /// files. The mutable part is in none of them.
+    /// The segments, largest first, with their removals, for storing in files. They do not include
+    /// the head.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = (&Arc<Segment>, &Removed)> {
         self.state.segments.iter().map(|slot| (&slot.segment, &*slot.removed))
     }
 
     /// The `limit` entries nearest to a fingerprint, nearest first, ties by id, within a bound that
-    /// may be wider than [`widest`](HammingIndex::widest). Compares with every entry: some tenths of
-    /// a millisecond for a million.
+    /// may exceed [`widest`](HammingIndex::widest). Compares with every entry: some tenths of a
+    /// millisecond per million.
     pub fn nearest(&self, query: Fingerprint, bound: MaxDistance, limit: usize) -> Vec<Match> {
         let mut best: BinaryHeap<Match> = BinaryHeap::new();
         let mut take = |found: Match| {
@@ -172,7 +172,7 @@ impl HammingIndex for Snapshot {
         let mut left: Vec<Query<'_>>;
         let mut numbers: Vec<usize> = Vec::new();
         for slot in self.state.segments.iter() {
-            // Queries that are answered ask no further segment.
+            // Answered queries visit no further segment.
             let asked = if open.closed == 0 {
                 queries
             } else {
@@ -225,7 +225,7 @@ impl HammingIndex for Snapshot {
     }
 }
 
-/// Which queries still want matches.
+/// The queries that still accept matches.
 struct Open<'a> {
     done: Vec<bool>,
     closed: usize,
@@ -253,7 +253,7 @@ struct HeadScan<'a, 'b> {
 impl Work for HeadScan<'_, '_> {
     type Output = u64;
 
-    /// Each chunk fits into the first-level cache and is compared with all queries there.
+    /// Each chunk stays in the first-level cache while it is compared with all queries.
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> u64 {
         let Self { head, queries, bound, open } = self;

@@ -1,7 +1,7 @@
-//! A live index against a map, through any interleaving, on one thread and on several.
+//! A live index compared with a map, under any interleaving, on one thread and on several.
 //!
-//! The reference implementation is an ordered map from id to fingerprint, copied for every snapshot and scanned for
-//! every query. Ids and centres are few, so that replacing, removing and matching happen often.
+//! The reference implementation is an ordered map from id to fingerprint, copied for every snapshot and scanned
+//! for every query. Ids and centres are few, so that replacements, removals and matches are frequent.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -33,7 +33,7 @@ enum Step {
     Reopen,
 }
 
-/// Few centres and few ids, so that matches, replacements and removals happen.
+/// Few centres and few ids, so that matches, replacements and removals occur.
 fn steps() -> impl Strategy<Value = (Vec<Step>, Vec<Fingerprint>)> {
     vec(any::<u64>(), 1..4).prop_flat_map(|centres| {
         let point = (0..centres.len(), vec(0..64u32, 0..9)).prop_map(move |(c, flips)| {
@@ -90,7 +90,7 @@ fn agrees(
     Ok(())
 }
 
-/// Writes all segments and removals to bytes and makes a new index of them.
+/// Encodes all segments and removals, and makes a new index from the bytes.
 fn reopened(index: &LiveIndex, encoding: Encoding, mapped: bool) -> LiveIndex {
     index.freeze().unwrap();
     let recipe: RecipeId = "test-1:00000000000000aa".parse().unwrap();
@@ -166,7 +166,7 @@ proptest! {
                 Step::PlanAll => planned.extend(index.merge_of_all()),
                 Step::Run => merged.extend(planned.pop().map(|task| task.run().unwrap())),
                 Step::Commit => {
-                    // Stale when a segment was emptied meanwhile: nothing may change then.
+                    // Stale if a segment was emptied in between; then nothing may change.
                     if let Some(done) = merged.pop() {
                         let _ = index.commit(done);
                     }
@@ -199,13 +199,13 @@ proptest! {
 }
 
 fn point(number: u64) -> Fingerprint {
-    // A few hundred centres, and up to three bits flipped around each.
+    // A few hundred centres, with up to three bits flipped.
     let centre = (number % 300).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let flips = [number / 300 % 64, number / 7 % 64, number / 11 % 64];
     Fingerprint::from_bits(flips.iter().fold(centre, |bits, j| bits ^ (1 << j)))
 }
 
-/// Change `number` of the history the threads below replay: mostly inserts, some of them
+/// Change `number` of the history that the threads below replay: mostly inserts, some of them
 /// replacements, and removals.
 fn change(number: u64) -> (u64, Option<Fingerprint>) {
     match number % 5 {
@@ -216,12 +216,12 @@ fn change(number: u64) -> (u64, Option<Fingerprint>) {
 }
 
 #[test]
-fn searches_beside_inserts_and_merges_see_some_moment_whole() {
+fn searches_during_inserts_and_merges_see_a_consistent_state() {
     const CHANGES: u64 = 6000;
     let bound = MaxDistance::new(3).unwrap();
     let options = LiveOptions::within(bound).head(64).growth(3).runs(2).scan_up_to(300);
     let index = LiveIndex::new(options.engine(SegmentEngine::Tables(4))).unwrap();
-    // A snapshot taken between reading these two saw at least `done` and at most `begun` changes.
+    // A snapshot taken between reading these has at least `done` and at most `begun` changes.
     let (begun, done) = (AtomicU64::new(0), AtomicU64::new(0));
     let searched = AtomicU64::new(0);
     let writing = AtomicBool::new(true);
@@ -235,7 +235,7 @@ fn searches_beside_inserts_and_merges_see_some_moment_whole() {
                     (id, None) => _ = index.remove(id),
                 }
                 done.store(number + 1, Ordering::SeqCst);
-                // However the threads are scheduled, searches happen all along the way.
+                // Makes sure that searches happen throughout, however the threads are scheduled.
                 while searched.load(Ordering::SeqCst) < number / 8 {
                     std::thread::yield_now();
                 }
@@ -279,7 +279,7 @@ fn searches_beside_inserts_and_merges_see_some_moment_whole() {
     let mut applied = 0;
     let stride = seen.len().div_ceil(60);
     for (least, most, snapshot) in seen.iter().step_by(stride) {
-        // The one moment in `least..=most` whose entries these are.
+        // The one moment in `least..=most` that has these entries.
         let queries: Vec<Query> = (0..40).map(|q| point(q * 13).into()).collect();
         let found = snapshot.find_all_batch(&queries, bound).unwrap();
         let mut agreed = false;
@@ -301,13 +301,13 @@ fn searches_beside_inserts_and_merges_see_some_moment_whole() {
     }
 }
 
-/// The most segments there may be when nobody merges but those who insert.
+/// Maximum number of segments if only inserts merge.
 fn most_segments(entries: usize, options: &LiveOptions) -> usize {
     options.runs * (merge::tier(entries, options) as usize + 1) + options.backlog + 1
 }
 
 #[test]
-fn inserts_that_nobody_merges_behind_merge_themselves() {
+fn inserts_merge_themselves_if_merging_falls_behind() {
     let bound = MaxDistance::new(3).unwrap();
     let options = LiveOptions::within(bound).head(16).growth(3).scan_up_to(100);
     for (batch, backlog) in [(1, 4), (7, 0), (40, 2), (3000, 4)] {
@@ -319,7 +319,7 @@ fn inserts_that_nobody_merges_behind_merge_themselves() {
             index.insert_batch(some).unwrap();
             let there = ((number + 1) * batch).min(entries.len());
             let segments = index.snapshot().segments().len();
-            // A batch may end with a few heads that the next insert finds.
+            // A batch may leave a few heads to the next insert.
             let most = most_segments(there, &options) + batch.div_ceil(16).min(backlog + 1);
             assert!(segments <= most, "{segments} segments, {batch} at a time");
         }
@@ -330,7 +330,7 @@ fn inserts_that_nobody_merges_behind_merge_themselves() {
 }
 
 #[test]
-fn a_merge_that_takes_forever_holds_no_insert_up() {
+fn an_endless_merge_does_not_block_inserts() {
     let bound = MaxDistance::new(3).unwrap();
     let options = LiveOptions::within(bound).head(16).growth(3).scan_up_to(100);
     let index = LiveIndex::new(options.clone()).unwrap();
@@ -375,7 +375,7 @@ fn a_batch_is_seen_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_writer_that_panics_leaves_the_last_state() {
+fn a_panicking_writer_leaves_the_previous_state() {
     let bound = MaxDistance::new(3).unwrap();
     let index = LiveIndex::new(LiveOptions::within(bound)).unwrap();
     index.insert(Entry { fingerprint: point(1), id: 1 }).unwrap();
@@ -442,7 +442,7 @@ fn a_popular_fingerprint_stays_cheap() {
     });
     assert_eq!(calls, 199_800);
     assert!(effort.unwrap().compared <= 10);
-    // Ranks of 18 bits, ids of two, one bit for what is gone; the rest does not grow.
+    // Ranks of 18 bits, ids of two, one bit for removals; the rest is constant.
     assert!(index.memory_bytes() < 200_000 * 22 / 8 + 400_000, "{}", index.memory_bytes());
 }
 
@@ -463,11 +463,11 @@ fn what_a_merge_replaced_is_freed_when_no_snapshot_needs_it() {
 }
 
 #[test]
-fn the_nearest_are_those_of_a_scan_also_beyond_the_bound() {
+fn the_nearest_entries_are_those_of_a_scan_even_beyond_the_bound() {
     let six = MaxDistance::new(6).unwrap();
     let index =
         LiveIndex::new(LiveOptions::within(six).head(100).scan_up_to(200).backlog(9)).unwrap();
-    // Spread by a multiplication, so that distances of every size occur.
+    // Spread by a multiplication, so that all distances occur.
     let spread = |id: u64| Fingerprint::from_bits(id.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let entries: Vec<Entry> = (0..950).map(|id| Entry { fingerprint: spread(id), id }).collect();
     index.insert_batch(&entries).unwrap();

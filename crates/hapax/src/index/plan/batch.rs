@@ -6,43 +6,43 @@
 //!   stream   =  passes n (read + searched) + q keys prepared
 //! ```
 //!
-//! Times are for one thread, so the choice does not depend on how many there are: loading and streaming may report
-//! another first match. What is loaded must fit into memory; a stream always fits, in as many passes as needed.
-//! Guarantees that the choice never changes the answer of an exact search. Does not read files.
+//! Times are for one thread, so the choice does not depend on the number of threads: loading and streaming may
+//! report different first matches. Only what fits into memory is loaded; a stream always fits, in as many
+//! passes as needed. The choice never changes the result of an exact search. Does not read files.
 
 use super::{Candidate, Engine, Machine, PlanError, Request, candidates};
 use crate::hamming::Kernel;
 use crate::index::weak::{Recall, SAMPLE};
 use crate::join::{JoinError, PairOptions};
 
-/// Nanoseconds for an entry: read from a file; read with its id and put in order; made into one
-/// sorted array; and for a byte of memory that was not used before. Measured on a Zen 4 server.
+/// Nanoseconds per entry to read it from a file, to read it with its id and order it, and to make
+/// it part of a sorted array; and nanoseconds per byte of fresh memory. Measured on a Zen 4 server.
 const READ: f64 = 25.0;
 const LOADED: f64 = 30.0;
 const ARRANGED: f64 = 85.0;
 const FRESH: f64 = 0.5;
 
-/// Times that a file is read to make weak bits of it, beside the stream of a sample.
+/// Number of readings of the file to build weak bits, besides streaming a sample.
 const WEAK_READINGS: f64 = 4.0;
 
 /// Nanoseconds to put a query into a table.
 const PREPARED: f64 = 20.0;
 
-/// Bytes that an entry takes while an exact index is made of it.
+/// Bytes per entry while an exact index is built.
 const LOADING: u64 = 32;
 
-/// Where a recall below 1 will do, an index takes no more bytes than these for an entry ...
+/// If a recall below 1 suffices, an index takes at most this many bytes per entry ...
 const WEAK_BYTES: u64 = 12;
 
-/// ... or altogether.
+/// ... or in total.
 const ALWAYS: u64 = 64 << 20;
 
-/// How a batch can be answered, and what each way is predicted to take.
+/// The possible ways to answer a batch, and their predicted costs.
 #[derive(Clone, Debug)]
 pub struct Ways {
-    /// Why not, where nothing fits into memory.
+    /// An error if nothing fits into memory.
     pub load: Result<Load, PlanError>,
-    /// Seconds of streaming; why not, where the bound is too wide.
+    /// Seconds of streaming; an error if the bound is too wide.
     pub stream: Result<f64, String>,
 }
 
@@ -51,29 +51,29 @@ pub struct Ways {
 pub struct Load {
     pub candidate: Candidate,
     pub seconds: f64,
-    /// The most memory it takes, while it is made or after.
+    /// Peak memory in bytes, while building or afterwards.
     pub bytes: u64,
 }
 
 impl Ways {
-    /// For the queries of a request, streamed in so many passes. Without a limit to memory, an
-    /// exact request has none.
+    /// The ways to answer the queries of a request, with streaming in this many passes. Exact
+    /// requests without a memory limit are not limited.
     pub fn new(request: &Request, machine: &Machine, passes: u64) -> Self {
         let stream = streamed(request, passes).map_err(|error| error.to_string());
         Self { load: loaded(request, machine), stream }
     }
 
-    /// Is streaming the way to go?
+    /// Whether streaming is better.
     pub fn streams(&self) -> bool {
         match (&self.load, &self.stream) {
             (Ok(load), Ok(stream)) => *stream < load.seconds,
-            // An empty collection is loaded: there is nothing to stream.
+            // An empty collection has nothing to stream.
             (Err(PlanError::NoPages), _) | (_, Err(_)) => false,
             (Err(_), Ok(_)) => true,
         }
     }
 
-    /// Which way and why, in a sentence.
+    /// The chosen way and the reason, in a sentence.
     pub fn reason(&self) -> String {
         let loading = |load: &Load| {
             let (seconds, bytes) = (load.seconds, super::choice::bytes(load.bytes));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_memory_is_streamed() {
+    fn a_collection_larger_than_memory_is_streamed() {
         let request = Request::new(100_000, MaxDistance::new(3).unwrap()).queries(10_000_000);
         let little = Ways::new(&request.memory(1 << 20), &Machine::typical(), 1);
         assert!(little.streams());

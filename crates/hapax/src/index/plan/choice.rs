@@ -1,9 +1,7 @@
-//! The best candidate, and why in words.
+//! Chooses the best candidate, and says why.
 //!
-//! Best is the fastest of those that fit into memory; when the number of queries is known, the
-//! one that is done first, building included. Of equally fast ones the smaller is taken.
-//!
-//! What this module does not know: how anything was predicted.
+//! The best one is the fastest of those that fit into memory; if the number of queries is known, the one that
+//! is done first, including its construction. Of equally fast ones, the smaller. Does not predict anything.
 
 use super::{Candidate, Engine, Plan, PlanError, Request};
 use crate::index::segment::Encoding;
@@ -28,7 +26,7 @@ pub(super) fn choose(request: &Request, candidates: Vec<Candidate>) -> Result<Pl
     Ok(Plan { candidates, chosen, reason })
 }
 
-/// Nanoseconds until the work is done, or for one query when nobody knows how many there are.
+/// Nanoseconds until all work is done, or per query if their number is unknown.
 fn cost(request: &Request, candidate: &Candidate) -> f64 {
     match request.queries {
         None => candidate.nanoseconds_per_query,
@@ -89,7 +87,7 @@ fn percent(share: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Bytes in decimal units.
+/// Formats bytes in decimal units.
 pub(super) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if count < 1000 {
@@ -103,7 +101,7 @@ pub(super) fn bytes(count: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// How many machines would do, where it is worth saying.
+/// The number of machines needed, if that is useful to know.
 pub(super) fn machines(given: u64, needed: u64) -> String {
     match needed.div_ceil(given.max(1)) {
         some @ 2..=1000 => format!("; {some} machines with so much each would hold a part each"),

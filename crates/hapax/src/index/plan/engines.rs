@@ -1,5 +1,5 @@
-//! Predicts the bytes, probes, comparisons and time of each engine, by the functions that lay out tables and count
-//! probes.
+//! Predicts bytes, probes, comparisons and time of each engine, with the functions that lay out tables and
+//! count probes.
 //!
 //! | engine | time per query | bytes |
 //! |---|---|---|
@@ -16,14 +16,13 @@ use crate::index::tables::Design;
 use crate::index::tables::cost::{TableForecast, cheapest, forecast};
 use crate::index::weak::Recall;
 
-/// Limits to the number of tables that are tried.
+/// Limits of the number of tables to try.
 const TABLE_LIMITS: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
 
-/// Flip patterns that stand for all when the mean over them is taken.
+/// Number of sampled flip patterns for averages.
 const SAMPLED: u64 = 512;
 
-/// The engines that could answer, by bytes. Tables that are slower and larger than others are
-/// left out.
+/// The possible engines, by bytes. Leaves out tables that are both slower and larger than others.
 ///
 /// # Errors
 ///
@@ -46,7 +45,7 @@ pub fn candidates(request: &Request, machine: &Machine) -> Result<Vec<Candidate>
     Ok(found)
 }
 
-/// Pages spread over as many indexes as they need.
+/// Pages spread over several indexes.
 struct Spread<'a> {
     request: &'a Request,
     machine: &'a Machine,
@@ -54,7 +53,7 @@ struct Spread<'a> {
     rows: u64,
 }
 
-/// What one index takes for a query, and for being built.
+/// The cost of one index, per query and to build.
 struct Cost {
     bytes: u64,
     probes: f64,
@@ -66,7 +65,8 @@ struct Cost {
 impl Spread<'_> {
     fn candidate(&self, engine: Engine, recall: f64, one: &Cost) -> Candidate {
         let parts = self.parts as f64;
-        // A query with one match finds it in one of the parts; half of the others come before.
+        // A query with one match finds it in one of the parts; on average half of the others come
+        // before it.
         let asked = match self.request.mode {
             Mode::All => parts,
             Mode::First => (parts + 1.0) / 2.0,
@@ -115,7 +115,7 @@ impl Spread<'_> {
     }
 
     fn tables(&self) -> Vec<Candidate> {
-        // At most `Collection::MOST`, which is a `usize`.
+        // At most `Collection::MOST`, so it fits into `usize`.
         let rows = self.rows as usize;
         let costs = self.machine.costs(rows);
         let mut designs: Vec<Design> = Vec::new();
@@ -143,8 +143,8 @@ impl Spread<'_> {
         designs.into_iter().map(candidate).collect()
     }
 
-    /// A batch looks into all buckets before it learns of an answer, so that the first match takes
-    /// as long as all of them.
+    /// A batch probes all buckets before it sees any match, so the first match takes as long as all
+    /// matches.
     fn weak_bits(&self) -> Vec<Candidate> {
         let all = forecasts(self.rows, self.request, self.machine);
         let candidate = |weak: WeakForecast| {
@@ -168,9 +168,9 @@ fn sums(tables: &[TableForecast]) -> (f64, f64, f64) {
     })
 }
 
-/// As [`sums`], up to the table that finds a match which differs in `bound` bits anywhere: the
-/// mean over [`SAMPLED`] such matches. The table after it is counted too: a batch asks it for
-/// many queries before the answers of the one before are in.
+/// As [`sums`], up to the table that finds a match differing in `bound` random bits, averaged over
+/// [`SAMPLED`] such matches. Includes the following table, because a batch probes it for many
+/// queries before the results of the previous one are known.
 fn sums_until_first(tables: &[TableForecast], bound: u32) -> (f64, f64, f64) {
     let (mut probes, mut compared, mut nanoseconds) = (0.0, 0.0, 0.0);
     for number in 0..SAMPLED {
@@ -189,7 +189,7 @@ fn sums_until_first(tables: &[TableForecast], bound: u32) -> (f64, f64, f64) {
     (probes * share, compared * share, nanoseconds * share)
 }
 
-/// `count` different bits, picked by a random sequence (Steele, Lea and Flood's SplitMix64) that
+/// `count` different bits, chosen by a random sequence (SplitMix64 of Steele, Lea and Flood) that
 /// starts at `number`.
 fn spread_flips(number: u64, count: u32) -> u64 {
     let mut state = number.wrapping_mul(0xd1b5_4a32_d192_ed03);
@@ -204,7 +204,7 @@ fn spread_flips(number: u64, count: u32) -> u64 {
     flips
 }
 
-/// Without those that another one beats in both time and bytes.
+/// Removes candidates that another one beats in both time and bytes.
 fn undominated(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates.sort_by(|a, b| {
         let by_time = a.nanoseconds_per_query.total_cmp(&b.nanoseconds_per_query);

@@ -1,8 +1,8 @@
 //! The costs of the steps of a search on a machine.
 //!
-//! [`Machine::typical`] is a server of the 2020s; [`Machine::calibrate`] measures this one in a second or two with
-//! a clock that the caller lends. Guarantees positive constants within a factor of twenty of the typical ones,
-//! whatever the clock says. Constants change the chosen engine and predicted times, never an answer.
+//! [`Machine::typical`] is a server of the 2020s; [`Machine::calibrate`] measures the current one in a second
+//! or two with a clock from the caller. Guarantees positive constants within a factor of twenty of the typical
+//! ones, whatever the clock returns. Constants affect the chosen engine and predicted times, never a result.
 //!
 //! ```text
 //!   tables of 2^15 rows, buckets of 128      t1  =  near_probe + 128 entry
@@ -24,40 +24,42 @@ use crate::index::scan::Scan;
 use crate::index::tables::{Costs, Design, TableOptions, Tables};
 use crate::index::weak::{Recall, WeakBits, WeakOptions};
 
-/// Nanoseconds for the steps of a search, on one thread.
+/// Nanoseconds of the steps of a search on one thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
-    /// A probe into tables that stay in the cache.
+    /// A probe into tables that fit into the cache.
     pub near_probe: f64,
     /// A probe into tables far larger than any cache, overlapped with others.
     pub far_probe: f64,
-    /// A fingerprint in a bucket of a table: `c3` of 6.10.
+    /// Comparing a fingerprint of a table's bucket: `c3` of 6.10.
     pub entry: f64,
-    /// A fingerprint in a scan, for one query of a batch.
+    /// Comparing a fingerprint in a scan with one query of a batch.
     pub scanned: f64,
-    /// Ordering the bits of a query by weakness, and what else it takes once: the `p c1` of 6.16.
+    /// Ordering the bits of a query by weakness, and other work per query: the `p c1` of 6.16.
     pub ranked: f64,
     /// Finding a combination of weak bits and looking up its bucket: the `K c1` of 6.16.
     pub near_combination: f64,
-    /// A fingerprint in a bucket of weak bits: `c2` of 6.16.
+    /// Comparing a fingerprint of a weak-bits bucket: `c2` of 6.16.
     pub filtered: f64,
     /// Sorting a fingerprint into a table.
     pub placed: f64,
 }
 
-/// Up to so many rows tables stay in the cache; each doubling beyond adds to a probe ...
+/// Tables of up to this many rows stay in the cache; each doubling beyond adds to the cost of a
+/// probe ...
 const CACHED_ROWS: f64 = 500_000.0;
 
-/// ... up to so many doublings.
+/// ... up to this many doublings.
 const DOUBLINGS: f64 = 7.5;
 
-/// Up to so many rows a batch takes weak bits part by part, each of which stays in the cache.
+/// For up to this many rows a batch processes weak bits part by part, each of which fits into the
+/// cache.
 const DEALT_ROWS: f64 = (1u32 << 25) as f64;
 
-/// Queries by which weak bits are measured: enough to be taken part by part.
+/// Number of queries to measure weak bits: enough for processing part by part.
 const WEAK_QUERIES: u64 = 1 << 14;
 
-/// A measured constant is believed within this factor of the typical one.
+/// Measurements are limited to this factor of the typical constant.
 const BELIEVED: f64 = 20.0;
 
 impl Machine {
@@ -75,21 +77,21 @@ impl Machine {
         }
     }
 
-    /// Costs of tables of so many rows. Tables that are to be as planned are built with these.
+    /// Costs of tables of this many rows. Build tables with these to get the planned design.
     pub fn costs(&self, rows: usize) -> Costs {
         let doublings = (rows as f64 / CACHED_ROWS).max(1.0).log2().min(DOUBLINGS);
         let probe = self.near_probe + (self.far_probe - self.near_probe) / DOUBLINGS * doublings;
         Costs { probe, entry: self.entry }
     }
 
-    /// A combination of weak bits in an index of so many rows.
+    /// Cost of a combination of weak bits in an index of this many rows.
     pub(super) fn combination(&self, rows: u64) -> f64 {
         let doublings = (rows as f64 / DEALT_ROWS).max(1.0).log2().min(DOUBLINGS);
         self.near_combination + (self.far_probe - self.near_probe) / DOUBLINGS * doublings
     }
 
-    /// Measures this machine. `clock` gives nanoseconds since some moment; a second or two of
-    /// work and 200 MB of memory, on one thread.
+    /// Measures this machine. `clock` returns nanoseconds since any moment. Takes a second or two
+    /// and 200 MB of memory, on one thread.
     pub fn calibrate(clock: &mut dyn FnMut() -> u64) -> Self {
         let typical = Self::typical();
         let mut timed = Timed { clock };
@@ -125,7 +127,7 @@ impl Machine {
     }
 }
 
-/// A measurement without the outliers of an interrupted clock or one that stood still.
+/// Limits a measurement, to exclude outliers of an interrupted or stopped clock.
 fn believed(measured: f64, typical: f64) -> f64 {
     if measured > 0.0 { measured.clamp(typical / BELIEVED, typical * BELIEVED) } else { typical }
 }
@@ -145,7 +147,7 @@ impl Timed<'_> {
         (done, (self.clock)().saturating_sub(start) as f64)
     }
 
-    /// Nanoseconds for a probe, the best of three runs; and for placing a row in a table.
+    /// Nanoseconds per probe, best of three runs, and per row placed in a table.
     fn per_probe(
         &mut self,
         pages: &Collection,
@@ -159,13 +161,13 @@ impl Timed<'_> {
         let (tables, took) = self.nanoseconds(|| Tables::build(pages, options));
         let tables = tables.expect("four million fit");
         let placed = took / rows / tables.design().keys().len() as f64;
-        // Unrelated values: what a match costs is measured elsewhere.
+        // Unrelated values, because the cost of matches is measured elsewhere.
         let asked: Vec<Query<'_>> = (0..queries).map(|i| scattered(!i).into()).collect();
         let (probes, took) = self.best_of_three(&tables, &asked, within(0), |e| e.probes);
         (took / probes, placed)
     }
 
-    /// Probes and nanoseconds of a query for weak bits.
+    /// Probes and nanoseconds per query of weak bits.
     fn weak_bits(&mut self, pages: &Collection, prefix_bits: u32, recall: f64) -> (f64, f64) {
         let recall = Recall::new(recall).expect("a constant below 1");
         let options = WeakOptions::within(within(3), recall).prefix_bits(prefix_bits);
@@ -180,7 +182,7 @@ impl Timed<'_> {
         (each(probes), each(took))
     }
 
-    /// Nanoseconds for a fingerprint in a scan.
+    /// Nanoseconds per fingerprint of a scan.
     fn per_scanned(&mut self, pages: Collection) -> f64 {
         let scan = Scan::new(pages);
         let asked: Vec<Query<'_>> = (0..256).map(|i: u64| scattered(!i).into()).collect();
@@ -188,7 +190,8 @@ impl Timed<'_> {
         took / compared
     }
 
-    /// What `counted` counts, at least 1, and the nanoseconds of the quickest of three runs.
+    /// The count returned by the work, at least 1, and the nanoseconds of the fastest of three
+    /// runs.
     fn best_of_three(
         &mut self,
         index: &dyn HammingIndex,
@@ -211,7 +214,7 @@ impl Timed<'_> {
     }
 }
 
-/// So many evenly spread fingerprints.
+/// This many evenly spread fingerprints.
 fn collection(rows: u64) -> Collection {
     let entries = (0..rows).map(|id| Entry { fingerprint: scattered(id), id });
     Collection::new(entries).expect("four million fit")
@@ -223,7 +226,7 @@ fn scattered_sums(number: u64) -> BitSums {
     BitSums::new(std::array::from_fn(sum))
 }
 
-/// Evenly spread, and different for different numbers: odd factors and shifts lose nothing.
+/// Evenly spread, and distinct for distinct numbers, because the steps are bijective.
 fn scattered(number: u64) -> Fingerprint {
     let mut bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);

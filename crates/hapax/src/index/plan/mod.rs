@@ -1,7 +1,7 @@
-//! Plans which engine to use, with which parameters, and what it will take.
+//! Plans which engine to use, with which parameters, and predicts its costs.
 //!
-//! A [`Request`] states pages, distance, memory and recall. A [`Plan`] lists the engines that could answer, with
-//! predicted bytes, probes, comparisons and time, and names the fastest one that fits:
+//! A [`Request`] states pages, distance, memory and recall. A [`Plan`] lists the possible engines with
+//! predicted bytes, probes, comparisons and time, and chooses the fastest one that fits:
 //!
 //! ```
 //! use hapax::fingerprint::MaxDistance;
@@ -17,11 +17,9 @@
 //! ```
 //!
 //! Guarantees bytes within two percent of `memory_bytes` from ten thousand pages on. Probes and comparisons are
-//! means for distinct, evenly spread fingerprints; dense clusters take more. Times are for one thread and batches;
-//! for [`Mode::First`], for queries that match.
-//!
-//! Source: Sood, "Probabilistic simhash matching", 2011, chapter VI, equations 6.10 (with a directory for the
-//! binary search), 6.16, 6.17 and 6.21.
+//! averages for distinct, evenly spread fingerprints; dense clusters take more. Times are for batches on one
+//! thread, and in [`Mode::First`] for queries with a match. Source: Sood, "Probabilistic simhash matching",
+//! 2011, chapter VI, equations 6.10 (with a directory instead of binary search), 6.16, 6.17 and 6.21.
 
 mod batch;
 mod choice;
@@ -43,53 +41,53 @@ use crate::fingerprint::MaxDistance;
 #[cfg(test)]
 mod tests;
 
-/// What is asked of an index.
+/// The requirements of an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
-    /// How many pages are stored.
+    /// Number of stored pages.
     pub pages: u64,
-    /// How near a match must be.
+    /// Maximum distance of a match.
     pub bound: MaxDistance,
-    /// How many bytes the index may take; no limit without it.
+    /// Memory limit of the index in bytes; `None` for no limit.
     pub memory: Option<u64>,
-    /// How many of the matches must be found.
+    /// Minimum recall.
     pub recall: Recall,
-    /// All matches, or some match.
+    /// All matches, or one match.
     pub mode: Mode,
-    /// How many queries there will be. With few of them, building an index costs more than it
-    /// saves; without a number, building is not counted.
+    /// Expected number of queries. For few queries, building an index costs more than it saves;
+    /// with `None`, the cost of building is ignored.
     pub queries: Option<u64>,
 }
 
 impl Request {
-    /// All matches, exactly, in any memory, for many queries.
+    /// All matches, exactly, without a memory limit, for many queries.
     pub fn new(pages: u64, bound: MaxDistance) -> Self {
         let (recall, mode) = (Recall::ALL, Mode::All);
         Self { pages, bound, memory: None, recall, mode, queries: None }
     }
 
-    /// In at most so many bytes.
+    /// Limits the memory.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// It is enough to find this share of the matches.
+    /// Allows a lower recall.
     #[must_use]
     pub fn recall(mut self, recall: Recall) -> Self {
         self.recall = recall;
         self
     }
 
-    /// Some match is enough.
+    /// Accepts any one match per query.
     #[must_use]
     pub fn first(mut self) -> Self {
         self.mode = Mode::First;
         self
     }
 
-    /// There will be so many queries and no more.
+    /// Expects this many queries.
     #[must_use]
     pub fn queries(mut self, queries: u64) -> Self {
         self.queries = Some(queries);
@@ -110,20 +108,19 @@ pub enum Mode {
 pub enum Engine {
     /// [`Scan`](super::Scan).
     Scan,
-    /// A segment searched where it lies ([`SegmentView`](super::segment::SegmentView)).
+    /// A segment that is searched in place ([`SegmentView`](super::segment::SegmentView)).
     Sorted(Encoding),
     /// [`Tables`](super::Tables) of this design, built with [`Machine::costs`].
     Tables(Design),
     /// [`WeakBits`](super::WeakBits), built with the request's bound and recall.
     WeakBits {
-        /// With so many leading bits
-        /// ([`WeakOptions::prefix_bits`](super::WeakOptions::prefix_bits)).
+        /// Number of leading bits ([`WeakOptions::prefix_bits`](super::WeakOptions::prefix_bits)).
         prefix_bits: u32,
     },
 }
 
 impl Engine {
-    /// One word or two.
+    /// A name of one or two words.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Scan => "scan",
@@ -134,7 +131,7 @@ impl Engine {
         }
     }
 
-    /// How many tables of all fingerprints there are, beside the fingerprints themselves.
+    /// Number of tables that hold all fingerprints, besides the fingerprints themselves.
     pub fn tables(&self) -> u64 {
         match self {
             Self::Scan | Self::Sorted(_) => 0,
@@ -144,39 +141,37 @@ impl Engine {
     }
 }
 
-/// An engine and what it is predicted to take.
+/// An engine and its predicted costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub engine: Engine,
-    /// How many indexes the pages are spread over, each of at most
-    /// [`Collection::MOST`](super::Collection::MOST) pages. The other numbers are for all of
-    /// them together.
+    /// Number of indexes that the pages are spread over, each with at most
+    /// [`Collection::MOST`](super::Collection::MOST) pages. The other numbers are for all of them
+    /// together.
     pub parts: u64,
-    /// The share of the matches it finds.
+    /// Share of the matches that it finds.
     pub recall: f64,
-    /// Bytes for each page, ids included.
+    /// Bytes per page, including ids.
     pub bytes_per_page: f64,
-    /// Bytes altogether.
     pub total_bytes: u64,
-    /// Buckets looked up for a query, on average.
+    /// Average number of buckets looked up per query.
     pub probes: f64,
-    /// Fingerprints compared with a query, on average.
+    /// Average number of fingerprints compared per query.
     pub compared: f64,
-    /// Time for a query in a batch, on one thread.
+    /// Time per query of a batch, on one thread.
     pub nanoseconds_per_query: f64,
-    /// Time to build it on one thread, once the fingerprints are in order: that much every
-    /// engine needs.
+    /// Time to build it on one thread from sorted fingerprints; every engine needs the sorting.
     pub build_nanoseconds: f64,
-    /// Does it fit into the memory asked for?
+    /// Whether it fits into the requested memory.
     pub fits: bool,
 }
 
-/// What could be done, and what is best.
+/// The candidates and the best of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Engines that could answer, by bytes.
+    /// The possible engines, by bytes.
     pub candidates: Vec<Candidate>,
-    /// The position of the best one.
+    /// Index of the best one.
     pub chosen: usize,
     /// Why it is the best, in a sentence.
     pub reason: String,
@@ -191,10 +186,10 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// An index of nothing needs no plan.
+    /// There are no pages.
     #[error("0 pages need no index; plan for 1 page or more")]
     NoPages,
-    /// Nothing is so small.
+    /// No engine fits into the memory.
     #[error(
         "no index of {pages} pages fits into {}: the smallest ({engine}) needs {} ({needed} bytes){}",
         choice::bytes(*.given),
@@ -203,19 +198,19 @@ pub enum PlanError {
     )]
     Memory {
         pages: u64,
-        /// Bytes there are.
+        /// Memory limit in bytes.
         given: u64,
-        /// Bytes the smallest candidate needs.
+        /// Bytes of the smallest candidate.
         needed: u64,
         engine: &'static str,
     },
 }
 
-/// Lists the candidates and takes the best one.
+/// Lists the candidates and chooses the best one.
 ///
 /// # Errors
 ///
-/// [`PlanError::NoPages`]; [`PlanError::Memory`] when nothing fits, with the bytes needed.
+/// [`PlanError::NoPages`]; [`PlanError::Memory`] if nothing fits, with the bytes needed.
 pub fn plan(request: &Request, machine: &Machine) -> Result<Plan, PlanError> {
     choice::choose(request, candidates(request, machine)?)
 }

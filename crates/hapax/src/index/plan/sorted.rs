@@ -1,10 +1,8 @@
-//! What one sorted array takes: a segment searched where it lies.
+//! Predicts the costs of one sorted array: a segment that is searched in place.
 //!
-//! Bytes are those that `docs/internals/format.md` lays down, for fingerprints spread evenly. The search
-//! flips up to `k` of the leading `p` bits; which `p` it takes is the engine's own choice, made
-//! with the constants repeated here, and the time follows from the machine's.
-//!
-//! What this module does not know: mapped files, which need no memory of their own.
+//! Bytes follow from the layout in `docs/internals/format.md` for evenly spread fingerprints. The search flips
+//! up to `k` of the leading `p` bits; the engine chooses `p` with the constants repeated here, and the time
+//! follows from the machine's. Does not handle mapped files, which need no memory of their own.
 
 use super::{Machine, Mode};
 use crate::index::segment::Encoding;
@@ -18,26 +16,25 @@ struct Assumed {
     scanned: f64,
 }
 
-/// Fingerprints in a bucket of a plain segment's directory.
+/// Fingerprints per bucket of a plain segment's directory.
 const BUCKET: u64 = 16;
 
 /// Buckets looked up together.
 const AHEAD: f64 = 32.0;
 
-/// A segment's directory is never larger.
+/// Maximum prefix of a segment's directory in bits.
 const MOST_PREFIX_BITS: u32 = 28;
 
-/// Bits of a fingerprint.
 const BITS: u32 = 64;
 
 /// Numbers between two samples of an Elias-Fano sequence.
 const SAMPLE: u64 = 256;
 
-/// Bytes of a block under one checksum, and of the header.
+/// Bytes per checksum, and of the header.
 const BLOCK: u64 = 64 << 10;
 const HEADER: u64 = 80;
 
-/// Bytes of a segment with so many fingerprints and ids up to `largest_id`.
+/// Bytes of a segment with this many fingerprints and ids up to `largest_id`.
 pub(super) fn bytes(rows: u64, largest_id: u64, encoding: Encoding) -> u64 {
     let fingerprints = match encoding {
         Encoding::Plain => rows * 8 + ((1u64 << directory_bits(rows)) + 1) * 4,
@@ -53,7 +50,8 @@ fn directory_bits(rows: u64) -> u32 {
     (rows / BUCKET).max(1).ilog2().min(MOST_PREFIX_BITS)
 }
 
-/// An Elias-Fano sequence of `count` numbers up to `largest`: low bits, unary code, samples.
+/// Size of an Elias-Fano sequence of `count` numbers up to `largest`: low bits, unary code,
+/// samples.
 fn monotone_bytes(count: u64, largest: u64) -> u64 {
     let low = low_bits(count, largest);
     let zeros = (largest >> low).saturating_add(1);
@@ -71,7 +69,7 @@ fn packed_bytes(count: u64, width: u32) -> u64 {
     if width == 0 { 0 } else { bits.div_ceil(64) as u64 * 8 + 8 }
 }
 
-/// Probes, comparisons and nanoseconds of a query.
+/// Probes, comparisons and nanoseconds per query.
 pub(super) fn forecast(
     rows: u64,
     bound: u32,
@@ -110,7 +108,7 @@ pub(super) fn forecast(
         _ => searched * rows as f64 / f64::from(prefix).exp2(),
     };
     let nanoseconds = if prefix == 0 {
-        // Decoding what is compressed is shared by the queries of a batch.
+        // The queries of a batch share the decoding of compressed fingerprints.
         compared * machine.scanned * assumed.scanned / 0.1
     } else {
         let slower = (assumed.probe - 12.0) * machine.near_probe / typical.near_probe;
@@ -120,8 +118,8 @@ pub(super) fn forecast(
     (probes, compared, nanoseconds)
 }
 
-/// Mean buckets until a match that differs in `bound` of 64 bits anywhere: all with fewer flips
-/// in the prefix, and half of those with as many; in steps of `step`.
+/// Average number of buckets until a match that differs in `bound` random bits: all with fewer
+/// flips in the prefix, and half of those with as many; in steps of `step`.
 fn until_first(prefix: u32, bound: u32, step: f64) -> f64 {
     let ways = choose(BITS, bound) as f64;
     let with = |flips: u32| {

@@ -1,4 +1,4 @@
-//! Predictions against what built indexes really do.
+//! Compares predictions with measurements of built indexes.
 
 use proptest::prelude::*;
 
@@ -11,22 +11,22 @@ use crate::index::{
     WeakOptions,
 };
 
-/// Predicted means are within this factor of measured ones when all matches are found: a match is
-/// compared in every table that holds it, which no prediction counts ...
+/// Tolerance of predicted averages when all matches are found: a match is compared in every table
+/// that holds it, which predictions ignore ...
 const FACTOR: f64 = 1.2;
 
-/// ... and within this one when the first ends a query: how soon a batch learns of an answer
-/// depends on the answers of its other queries.
+/// ... and when the first match ends a query: how soon a batch sees a match depends on its other
+/// queries.
 const FACTOR_FIRST: f64 = 2.0;
 
-/// Probes of weak bits are a mean over the 200 pages of a sample, and queries are other pages.
+/// Probes of weak bits are averages over the 200 pages of a sample, and queries are other pages.
 const FACTOR_WEAK: f64 = 1.35;
 
 fn within(bits: u32) -> MaxDistance {
     MaxDistance::new(bits as u8).unwrap()
 }
 
-/// A random sequence of its own, so that predictions and data share nothing.
+/// A random sequence independent of the one behind the predictions.
 fn random(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed | 1;
     move || {
@@ -50,7 +50,7 @@ fn collection(pages: &[u64]) -> Collection {
     .unwrap()
 }
 
-/// As a candidate would be built.
+/// Builds the index of a candidate.
 fn build(candidate: &Candidate, pages: Collection, request: &Request) -> Box<dyn HammingIndex> {
     let costs = Machine::typical().costs(pages.fingerprints().len());
     match &candidate.engine {
@@ -76,7 +76,7 @@ fn build(candidate: &Candidate, pages: Collection, request: &Request) -> Box<dyn
     }
 }
 
-/// Queries with exactly one match, in `bound` bits.
+/// Queries with exactly one match, at distance `bound`.
 fn planted(pages: &[u64], bound: u32, count: usize) -> Vec<Fingerprint> {
     let mut next = random(99);
     let one = |i: usize| {
@@ -121,7 +121,7 @@ fn predicted_probes_comparisons_and_bytes_are_what_built_indexes_take() {
                 let effort = measured(&*index, &queries, &request);
                 let mean = |total: u64| total as f64 / queries.len() as f64;
                 let what = format!("{rows} within {bound}: {candidate:?} {effort:?}");
-                // How a compressed segment weighs a bucket against a fingerprint is its own affair.
+                // How a compressed segment weighs buckets against fingerprints is not predicted.
                 if candidate.engine != Engine::Sorted(Encoding::Compressed) {
                     assert!(near(candidate.probes, mean(effort.probes), factor), "{what}");
                     assert!(near(candidate.compared, mean(effort.compared), factor), "{what}");
@@ -133,10 +133,10 @@ fn predicted_probes_comparisons_and_bytes_are_what_built_indexes_take() {
     }
 }
 
-/// A document's sums, and those of an edited copy of it that differs within `bound` in some bit.
+/// The sums of a document, and of an edited copy that differs within `bound` in some bit.
 fn edited(next: &mut impl FnMut() -> u64, bound: u32) -> [BitSums; 2] {
     let mut unit = || (next() >> 11) as f64 / (1u64 << 53) as f64;
-    // The sum of many small numbers is normal, near enough.
+    // The sum of many small numbers is approximately normal.
     let mut normal = || (0..12).map(|_| unit()).sum::<f64>() - 6.0;
     loop {
         let size = 0.02 * 25f64.powf((normal() / 12.0 + 0.5).clamp(0.0, 1.0));
@@ -151,8 +151,8 @@ fn edited(next: &mut impl FnMut() -> u64, bound: u32) -> [BitSums; 2] {
 }
 
 #[test]
-fn weak_bits_do_what_their_plan_says_and_find_the_share_asked_for() {
-    // Two sizes: queries by the handful, and large batches taken part by part.
+fn weak_bits_follow_their_plan_and_reach_the_requested_recall() {
+    // Two sizes: small batches, and large batches that are processed part by part.
     for (rows, asked, bound) in [(50_000, 2000, 3), (300_000, 9000, 3), (300_000, 9000, 6)] {
         let mut next = random(5);
         let pairs: Vec<[BitSums; 2]> = (0..asked).map(|_| edited(&mut next, bound)).collect();
@@ -247,7 +247,7 @@ fn with_less_recall_weak_bits_are_fast_in_little_memory() {
     let listed = candidates(&request, &Machine::typical()).unwrap();
     let smallest_exact = listed.iter().filter(|c| c.recall == 1.0).map(|c| c.total_bytes).min();
     let weak = listed.iter().filter(|c| c.recall < 1.0).map(|c| c.total_bytes).min();
-    // A compressed array comes close, and takes a hundred times as long.
+    // A compressed array is almost as small, but takes a hundred times as long.
     assert!(weak.unwrap() < smallest_exact.unwrap() * 12 / 10, "{listed:?}");
     let plan = plan(&request.memory(90_000_000_000), &Machine::typical()).unwrap();
     assert!(matches!(plan.choice().engine, Engine::WeakBits { .. }), "{}", plan.reason);
@@ -263,7 +263,7 @@ fn an_exact_request_is_answered_by_exact_engines_only() {
 }
 
 #[test]
-fn beyond_what_tables_can_do_there_is_the_scan() {
+fn bounds_too_wide_for_tables_are_scanned() {
     let plan = plan(&Request::new(1 << 20, within(40)), &Machine::typical()).unwrap();
     assert_eq!(plan.choice().engine, Engine::Scan);
 }
@@ -278,7 +278,7 @@ fn impossible_requests_are_refused() {
 }
 
 #[test]
-fn a_clock_that_stands_still_or_races_gives_sound_constants() {
+fn a_stopped_or_racing_clock_gives_sound_constants() {
     assert_eq!(Machine::calibrate(&mut || 0), Machine::typical());
     let mut now = 0;
     let racing = Machine::calibrate(&mut || {

@@ -1,22 +1,22 @@
-//! Predicts weak bits: Sood's 6.16 and 6.21, with what our engine does.
+//! Predicts the costs of weak bits: Sood's 6.16 and 6.21, adapted to our engine.
 //!
 //! ```text
 //!   time   =  ranked + K * (combination + n / 2^p * filtered)                 (6.16)
 //!   bytes  =  n * (32 + (32 - p) + id bits) / 8  +  4 * 2^p                   (6.17)
 //! ```
 //!
-//! `K`, the mean number of probes for bound, recall and `p`, is counted by the engine's own plan on a calibration
-//! (`weak::forecast`), so the prediction is what will be done. In a batch, combinations are enumerated down to a
-//! probability, without the heap whose steps 6.16 counts. Every `p` is tried until the probes alone take longer
-//! than the best so far. Assumes the engine's default model of flips.
+//! `K`, the average number of probes for bound, recall and `p`, is counted by the engine's own plan on a
+//! calibration (`weak::forecast`), so the search will do exactly this. In a batch, combinations are enumerated
+//! down to a probability, without the heap whose steps 6.16 counts. Tries every `p` until the probes alone take
+//! longer than the best so far. Assumes the engine's default model of flips.
 
 use super::{Machine, Request};
 use crate::index::weak::{Calibration, WeakBits, WeakOptions, forecast};
 
-/// The widest bound weak bits answer.
+/// The widest bound that weak bits support.
 pub const WEAK_BITS_WIDEST: u32 = WeakBits::WIDEST;
 
-/// One length of the prefix.
+/// The forecast for one length of the prefix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeakForecast {
     pub(super) prefix_bits: u32,
@@ -26,7 +26,7 @@ pub(super) struct WeakForecast {
     pub(super) nanoseconds: f64,
 }
 
-/// One for each length that may be worth it, for an index of so many rows.
+/// A forecast for each reasonable prefix length, for an index of this many rows.
 pub(super) fn forecasts(rows: u64, request: &Request, machine: &Machine) -> Vec<WeakForecast> {
     let calibration = &Calibration::default();
     let combination = machine.combination(rows);
@@ -36,7 +36,7 @@ pub(super) fn forecasts(rows: u64, request: &Request, machine: &Machine) -> Vec<
     for prefix_bits in 1..=most_bits {
         let bucket = rows as f64 / f64::from(prefix_bits).exp2();
         let each = combination + bucket * machine.filtered;
-        // Beyond four times the best nothing is gained; how much beyond is not worth counting.
+        // Above four times the best, an exact count is not needed.
         let most = 4.0 * best / each;
         let probes =
             forecast::probes(calibration, prefix_bits, request.bound, request.recall, most);

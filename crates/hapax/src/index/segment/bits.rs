@@ -1,13 +1,11 @@
-//! Numbers in bytes: little-endian words, and columns of equal width packed bit by bit.
+//! Numbers in bytes: little-endian words, and bit-packed columns of equal width.
 //!
-//! The same as [`packed`](crate::index::packed), but over borrowed bytes that may lie at any
-//! address, so that a file can be read where it was mapped. A column ends with at least eight
-//! bytes of padding, so that a read may always take nine bytes.
-//!
-//! Promise: reading a value inside the column's length stays inside its bytes; the length of the
-//! bytes is checked once, when the column is laid over them.
+//! Like [`packed`](crate::index::packed), but over borrowed bytes at any address, so that a file can be read
+//! where it is mapped. A column ends with at least eight bytes of padding, so that a read can always load nine
+//! bytes. Guarantees that reading a value of the column stays inside its bytes; their length is checked once,
+//! when the column is created.
 
-/// Bytes that `count` values of `width` bits take, or nothing when that is beyond a file.
+/// Size of `count` values of `width` bits in bytes; `None` if larger than any file.
 pub(super) fn packed_bytes(count: u64, width: u32) -> Option<u64> {
     if width == 0 {
         return Some(0);
@@ -15,7 +13,7 @@ pub(super) fn packed_bytes(count: u64, width: u32) -> Option<u64> {
     count.checked_mul(u64::from(width))?.div_ceil(64).checked_mul(8)?.checked_add(8)
 }
 
-/// How many bits `largest` needs; none for zero.
+/// Number of bits of `largest`; 0 for zero.
 pub(super) fn width_of(largest: u64) -> u32 {
     u64::BITS - largest.leading_zeros()
 }
@@ -27,7 +25,7 @@ pub(super) fn word_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The half word at a byte offset.
+/// The 32-bit word at a byte offset.
 #[inline(always)]
 pub(super) fn half_at(bytes: &[u8], offset: usize) -> u32 {
     let mut half = [0; 4];
@@ -42,7 +40,7 @@ pub(super) struct PackedColumn<'a> {
 }
 
 impl<'a> PackedColumn<'a> {
-    /// Lays a column over exactly [`packed_bytes`] bytes.
+    /// A column over exactly [`packed_bytes`] bytes.
     pub(super) fn new(bytes: &'a [u8], width: u32) -> Self {
         Self { bytes, width }
     }
@@ -55,12 +53,12 @@ impl<'a> PackedColumn<'a> {
         let bit = index * self.width as usize;
         let (byte, shift) = (bit / 8, (bit % 8) as u32);
         let low = word_at(self.bytes, byte) >> shift;
-        // At most seven bits are missing, and only where the value does not end in the word.
+        // At most seven bits are missing, and only if the value continues after the word.
         let high = (u64::from(self.bytes[byte + 8]) << 1) << (63 - shift);
         (low | high) & (u64::MAX >> (64 - self.width))
     }
 
-    /// Is everything behind the last of `count` values zero?
+    /// Whether all bits after the last of `count` values are zero.
     pub(super) fn padding_is_zero(&self, count: usize) -> bool {
         let bits = count * self.width as usize;
         let whole = bits.div_ceil(8);
@@ -69,7 +67,7 @@ impl<'a> PackedColumn<'a> {
     }
 }
 
-/// Appends a packed column to bytes.
+/// Appends a packed column.
 pub(super) fn pack(out: &mut Vec<u8>, width: u32, values: impl Iterator<Item = u64>) {
     if width == 0 {
         return;
@@ -81,7 +79,7 @@ pub(super) fn pack(out: &mut Vec<u8>, width: u32, values: impl Iterator<Item = u
         if used >= 64 {
             out.extend_from_slice(&word.to_le_bytes());
             used -= 64;
-            // What did not fit; nothing when the value ended with the word.
+            // The bits that did not fit; none if the value ended with the word.
             word = if used == 0 { 0 } else { value >> (width - used) };
         }
     }
@@ -100,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_packed_comes_back(width in 0u32..=64, values in vec(any::<u64>(), 0..200)) {
+        fn packed_values_are_read_back(width in 0u32..=64, values in vec(any::<u64>(), 0..200)) {
             let values: Vec<u64> =
                 values.into_iter().map(|v| v.checked_shr(64 - width).unwrap_or(0)).collect();
             let mut bytes = Vec::new();
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_bit_in_the_padding_is_seen() {
+    fn a_set_bit_in_the_padding_is_detected() {
         let mut bytes = Vec::new();
         pack(&mut bytes, 3, [7, 7].into_iter());
         assert!(PackedColumn::new(&bytes, 3).padding_is_zero(2));

@@ -1,10 +1,9 @@
-//! Places of everything in the bytes of a segment, and what can be wrong with them. `docs/internals/format.md`
-//! gives every byte.
+//! The layout of a segment's bytes, and its errors. `docs/internals/format.md` specifies every byte.
 //!
-//! A header of 80 bytes, the body (recipe, fingerprints, directory, starts, ranks, ids), and a checksum for each 64
-//! KiB of the body. All places follow from a few numbers of the header, whose checksum covers the checksum of the
-//! checksums, so any flipped bit is found. Guarantees that no length from a file is used before it is compared with
-//! the bytes there are.
+//! A header of 80 bytes, the body (recipe, fingerprints, directory, starts, ranks, ids), and a checksum for
+//! each 64 KiB of the body. All offsets follow from a few numbers of the header, whose checksum covers the
+//! checksum of the checksums, so any flipped bit is detected. Guarantees that no length from a file is used
+//! before it is compared with the actual length.
 
 use std::ops::Range;
 
@@ -16,74 +15,75 @@ use super::monotone::Shape;
 /// The first bytes of a segment.
 pub(super) const MAGIC: [u8; 8] = *b"hapaxSEG";
 
-/// The format written, and the newest one read. There is no older one.
+/// The format that is written, and the newest that can be read; the first one.
 pub(super) const VERSION: u32 = 1;
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 pub(super) const HEADER: usize = 80;
 
-/// Bytes of the body under one checksum.
+/// Bytes of the body per checksum.
 pub(super) const BLOCK: usize = 64 << 10;
 
-/// A recipe's name is not a book.
+/// Maximum length of a recipe's name in bytes.
 pub(super) const LONGEST_RECIPE: usize = 4096;
 
-/// No directory is larger than 2^28 + 1 places.
+/// Maximum prefix of a directory in bits: 2^28 + 1 entries.
 pub(super) const MOST_DIRECTORY_BITS: u32 = 28;
 
-/// How the fingerprints are written.
+/// How the fingerprints are encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// Eight bytes each, and a directory. Fast to search.
     #[default]
     Plain,
-    /// Elias-Fano: about `66 - log2(n)` bits each, the directory included. Smaller, slower.
+    /// Elias-Fano: about `66 - log2(n)` bits each, including the directory. Smaller, slower.
     Compressed,
 }
 
-/// Why bytes are not a segment, or not one that can be used here.
+/// Bytes are not a segment, or not a usable one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
-    /// Some other kind of file, or the first bytes are damaged.
+    /// Another kind of file, or the first bytes are damaged.
     #[error("not {what}: it does not begin with {}", String::from_utf8_lossy(.magic))]
     Foreign {
         what: &'static str,
-        /// The bytes it should begin with.
+        /// The expected first bytes.
         magic: [u8; 8],
     },
-    /// Written by a later release than this one.
+    /// Written by a later release.
     #[error("format {found} is newer than {newest}, the last one this build reads")]
     TooNew {
         found: u32,
-        /// The newest version known.
+        /// The newest version that can be read.
         newest: u32,
     },
-    /// The bytes end early, or go on after the end.
+    /// The bytes are truncated or too long.
     #[error("{found} bytes where {expected} were written; the file is cut or was added to")]
     Length {
-        /// How many bytes there are.
+        /// Actual length in bytes.
         found: u64,
-        /// How many there should be.
+        /// Expected length in bytes.
         expected: u64,
     },
     /// The bytes contradict their checksum.
     #[error("{part} at byte {offset} fails its checksum; rebuild the segment from the store")]
     Checksum {
         part: &'static str,
-        /// Where the part begins.
+        /// Offset of the part.
         offset: u64,
     },
-    /// The checksums are right and the content is not: a faulty writer, or ill will.
+    /// The checksums are right but the content is invalid: written by a faulty or malicious
+    /// program.
     #[error("{part} is not what a writer writes; rebuild the segment from the store")]
     Content { part: &'static str },
-    /// Fingerprints of another recipe are not comparable with ours.
+    /// The fingerprints were made by another recipe.
     #[error("made with recipe {stored}, {asked} was asked for; rebuild it with {asked}")]
     Recipe { stored: String, asked: String },
-    /// A recipe's name has an end.
+    /// The recipe's name is too long.
     #[error("the recipe's id is {bytes} bytes long, a segment has room for {most}")]
     LongRecipe { bytes: usize, most: usize },
-    /// Removals that belong to another segment.
+    /// The removals belong to another segment.
     #[error("removals of segment {stored:016x}, not of {asked:016x}")]
     OtherSegment {
         /// The segment they belong to.
@@ -104,7 +104,7 @@ pub(super) struct Header {
     pub(super) directory_bits: u32,
 }
 
-/// Where the parts of a body lie.
+/// The ranges of the parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) header: Header,
@@ -134,7 +134,7 @@ impl Header {
         width_of(self.entries.saturating_sub(1))
     }
 
-    /// Where everything lies, or nothing when these numbers cannot be a segment's.
+    /// The ranges of all parts; `None` if the numbers of the header are impossible.
     pub(super) fn layout(&self) -> Option<Layout> {
         let most = u64::from(u32::MAX);
         let sound = self.entries <= most
@@ -170,7 +170,7 @@ impl Header {
         Some(Layout { header, recipe, fingerprints, directory, starts, ranks, ids, checksums })
     }
 
-    /// Writes the header and the checksums around a finished body that starts at [`HEADER`].
+    /// Adds the header and the checksums to a finished body that starts at [`HEADER`].
     pub(super) fn seal(&self, bytes: &mut Vec<u8>) {
         let sums: Vec<u8> =
             bytes[HEADER..].chunks(BLOCK).flat_map(|block| xxh3_64(block).to_le_bytes()).collect();
@@ -196,7 +196,7 @@ impl Header {
     }
 }
 
-/// Refuses what does not begin as it should: magic, then version.
+/// Checks the magic, then the version.
 pub(super) fn check_kind(
     bytes: &[u8],
     what: &'static str,
@@ -214,7 +214,7 @@ pub(super) fn check_kind(
     if found > newest {
         return Err(SegmentError::TooNew { found, newest });
     }
-    // There has been no version 0; such a header is damaged.
+    // Version 0 never existed, so such a header is damaged.
     let sealed = word_at(bytes, header - 8);
     if found == 0 || sealed != xxh3_64(&bytes[..header - 8]) {
         return Err(SegmentError::Checksum { part: "the header", offset: 0 });
@@ -263,7 +263,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Between the parts there are zeros only, so that equal content is equal bytes.
+    /// Checks that all padding is zero, so that equal content has equal bytes.
     fn check_padding(&self, bytes: &[u8]) -> Result<(), SegmentError> {
         let parts = [
             &self.recipe,
@@ -281,7 +281,7 @@ impl Layout {
     }
 }
 
-/// Fills up to a multiple of eight bytes.
+/// Pads to a multiple of eight bytes.
 pub(super) fn pad(bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(8), 0);
 }

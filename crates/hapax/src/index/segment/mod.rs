@@ -1,7 +1,7 @@
-//! Segments: the immutable part of a live index, in memory or in a file.
+//! Segments: the immutable parts of a live index, in memory or in a file.
 //!
-//! A segment is a set of entries sorted by fingerprint, each distinct fingerprint and each id once. It is searched
-//! by an engine of the caller's choice, or where its bytes lie:
+//! A segment is a set of entries sorted by fingerprint, each distinct fingerprint and each id once. It is
+//! searched by an engine of the caller's choice, or directly in its bytes:
 //!
 //! ```
 //! use hapax::fingerprint::{Fingerprint, MaxDistance, RecipeId};
@@ -21,9 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Guarantees that any bytes give an error or a segment, that a flipped bit or a lost tail gives an error, and that
-//! equal entries give equal bytes on every machine. `docs/internals/format.md` specifies them. Does not open files:
-//! their owner reads or maps them.
+//! Guarantees that any bytes give an error or a segment, that a flipped bit or a truncation gives an error, and
+//! that equal entries give equal bytes on every machine. `docs/internals/format.md` specifies the bytes. Does
+//! not open files: the caller reads or maps them.
 
 mod bits;
 mod format;

@@ -1,10 +1,10 @@
-//! Packs ascending numbers in little space: Elias-Fano.
+//! Encodes ascending numbers compactly: Elias-Fano.
 //!
-//! Each of `n` numbers up to `u` is cut into high bits and `l = floor(log2((u + 1) / n))` low bits. Low bits are a
-//! packed column; high bits are unary: for each value a one per number that has it, then a zero. That takes at most
-//! `2 + l` bits a number, and the zeros are a directory. The place of every 256th one and zero is stored, so a
-//! lookup reads a few words. Guarantees that bytes that pass [`Monotone::check`] decode to ascending numbers, that
-//! no read leaves them, and that a sequence has one encoding.
+//! Each of `n` numbers up to `u` is split into high bits and `l = floor(log2((u + 1) / n))` low bits. Low bits
+//! are a packed column; high bits are unary: for each value a one per number that has it, then a zero. This
+//! takes at most `2 + l` bits per number, and the zeros serve as a directory. The positions of every 256th one
+//! and zero are stored, so a lookup reads a few words. Guarantees that bytes that pass [`Monotone::check`]
+//! decode to ascending numbers, that no read leaves the bytes, and that a sequence has one encoding.
 //!
 //! Source: Elias 1974 and Fano 1971, as described by Vigna, "Quasi-succinct indices", 2013.
 //!
@@ -20,17 +20,17 @@ use super::bits::{PackedColumn, pack, packed_bytes, word_at};
 /// Ones and zeros between two samples.
 pub(super) const SAMPLE: u64 = 256;
 
-/// What must be known to lay a sequence over bytes.
+/// The parameters needed to decode a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// How many numbers there are.
+    /// Number of numbers.
     pub(super) count: u64,
-    /// The last of them; zero when there are none.
+    /// The last number; zero for an empty sequence.
     pub(super) largest: u64,
 }
 
 impl Shape {
-    /// `floor(log2((largest + 1) / count))`, written so that nothing overflows.
+    /// `floor(log2((largest + 1) / count))`, computed without overflow.
     pub(super) fn low_bits(self) -> u32 {
         let Some(last) = self.count.checked_sub(1) else {
             return 0;
@@ -43,8 +43,8 @@ impl Shape {
         if self.count == 0 { 0 } else { (self.largest >> self.low_bits()).saturating_add(1) }
     }
 
-    /// Bytes taken by the low bits, the unary code, the samples of ones and those of zeros; or
-    /// nothing when that is beyond a file.
+    /// Sizes of the low bits, the unary code, the samples of ones and the samples of zeros in
+    /// bytes; `None` if larger than any file.
     fn parts(self) -> Option<[u64; 4]> {
         let zeros = self.zeros();
         let unary = self.count.checked_add(zeros)?.div_ceil(64).checked_mul(8)?;
@@ -52,13 +52,13 @@ impl Shape {
         Some([low, unary, self.count.div_ceil(SAMPLE) * 8, zeros.div_ceil(SAMPLE) * 8])
     }
 
-    /// Bytes taken, or nothing when that is beyond a file.
+    /// Total size in bytes; `None` if larger than any file.
     pub(super) fn bytes(self) -> Option<u64> {
         self.parts()?.into_iter().try_fold(0u64, u64::checked_add)
     }
 }
 
-/// Appends a sequence to bytes. The numbers must ascend, equal ones allowed, and fit `shape`.
+/// Appends a sequence. The numbers must ascend (equal ones are allowed) and fit `shape`.
 pub(super) fn encode(out: &mut Vec<u8>, shape: Shape, numbers: impl Iterator<Item = u64> + Clone) {
     let low_bits = shape.low_bits();
     let mask = (1u64 << low_bits) - 1;
@@ -89,7 +89,7 @@ pub(super) fn encode(out: &mut Vec<u8>, shape: Shape, numbers: impl Iterator<Ite
     }
 }
 
-/// A sequence laid over bytes.
+/// A sequence in borrowed bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Monotone<'a> {
     shape: Shape,
@@ -102,7 +102,7 @@ pub(crate) struct Monotone<'a> {
 }
 
 impl<'a> Monotone<'a> {
-    /// Over exactly as many bytes as the shape says; anything else is refused.
+    /// `None` unless `bytes` has exactly the size given by the shape.
     pub(super) fn new(bytes: &'a [u8], shape: Shape) -> Option<Self> {
         let mut rest = bytes;
         let mut take = |bytes: u64| {
@@ -126,7 +126,7 @@ impl<'a> Monotone<'a> {
         self.low_bits
     }
 
-    /// Is this what [`encode`] writes for some ascending numbers that end with the largest?
+    /// Whether this is the encoding of ascending numbers that end with the largest.
     pub(super) fn check(&self) -> bool {
         let bits = self.shape.count + self.zero_count;
         let (mut ones, mut zeros) = (0u64, 0u64);
@@ -139,10 +139,10 @@ impl<'a> Monotone<'a> {
             if word & !valid != 0 || ones + found > self.shape.count {
                 return false;
             }
-            // Samples of zeros in this word.
+            // Samples of the zeros in this word.
             let gaps = !word & valid;
             let after = zeros + u64::from(gaps.count_ones());
-            // More zeros than there may be would be looked up past the samples.
+            // More zeros than expected would index past the samples.
             if after > self.zero_count {
                 return false;
             }
@@ -168,20 +168,20 @@ impl<'a> Monotone<'a> {
                 left &= left - 1;
             }
         }
-        // The last bit is the zero that closes the highest high bits.
+        // The last bit is the zero after the highest high bits.
         ones == self.shape.count
             && before == self.shape.largest
             && (bits == 0 || (self.word(self.unary.len() / 8 - 1) >> ((bits - 1) % 64)) & 1 == 0)
             && (self.low_bits == 0 || self.low.padding_is_zero(self.len()))
     }
 
-    /// Number `index`, which must be below the length.
+    /// Number `index`, which must be less than the length.
     pub(crate) fn get(&self, index: usize) -> u64 {
         let high = self.place_of_one(index) - index;
         ((high as u64) << self.low_bits) | self.low.get(index)
     }
 
-    /// Numbers `start..start + out.len()`, all of which must exist.
+    /// Reads numbers `start..start + out.len()`, all of which must exist.
     pub(super) fn load(&self, start: usize, out: &mut [u64]) {
         if out.is_empty() {
             return;
@@ -200,7 +200,7 @@ impl<'a> Monotone<'a> {
         }
     }
 
-    /// How many numbers have high bits below `high`.
+    /// Number of numbers whose high bits are less than `high`.
     #[inline]
     pub(super) fn below_high(&self, high: u64) -> usize {
         if high == 0 {
@@ -212,7 +212,7 @@ impl<'a> Monotone<'a> {
         }
     }
 
-    /// How many numbers are below `bound`.
+    /// Number of numbers less than `bound`.
     pub(super) fn below(&self, bound: u64) -> usize {
         if bound > self.shape.largest {
             return self.len();
@@ -231,7 +231,7 @@ impl<'a> Monotone<'a> {
         start
     }
 
-    /// Where `number` stands, if it is there.
+    /// The index of `number`; `None` if it is not in the sequence.
     pub(super) fn find(&self, number: u64) -> Option<usize> {
         let index = self.below(number);
         (index < self.len() && self.get(index) == number).then_some(index)
@@ -261,20 +261,20 @@ impl<'a> Monotone<'a> {
         word_at(self.unary, index * 8)
     }
 
-    /// Where one number `index` is.
+    /// Position of one number `index`.
     fn place_of_one(&self, index: usize) -> usize {
         let sampled = word_at(self.ones, index / SAMPLE as usize * 8) as usize;
         self.walk(sampled, index % SAMPLE as usize, 0)
     }
 
-    /// Where zero number `index` is.
+    /// Position of zero number `index`.
     fn place_of_zero(&self, index: usize) -> usize {
         let sampled = word_at(self.zeros, index / SAMPLE as usize * 8) as usize;
         self.walk(sampled, index % SAMPLE as usize, u64::MAX)
     }
 
-    /// The place of the set bit that has `skip` set bits between it and `from`, which is set
-    /// itself; bits are read through `flip`.
+    /// The position of the set bit that has `skip` set bits between it and `from`, which must be
+    /// set. Bits are read XORed with `flip`.
     #[inline(always)]
     fn walk(&self, from: usize, mut skip: usize, flip: u64) -> usize {
         let mut at = from / 64;
@@ -292,7 +292,7 @@ impl<'a> Monotone<'a> {
     }
 }
 
-/// The position of set bit number `index` of a word that has so many.
+/// The position of set bit number `index` of a word.
 #[inline(always)]
 fn nth_set(mut word: u64, index: u32) -> u32 {
     for _ in 0..index {
@@ -301,7 +301,7 @@ fn nth_set(mut word: u64, index: u32) -> u32 {
     word.trailing_zeros()
 }
 
-/// A sequence that owns its bytes.
+/// A sequence in owned bytes.
 #[derive(Clone, Debug)]
 pub(super) struct MonotoneBuf {
     bytes: Vec<u8>,

@@ -1,12 +1,13 @@
-//! A segment with an engine of its choice.
+//! A segment with an engine of the caller's choice.
 //!
 //! ```text
-//!   ids     ascending, Elias-Fano: the position of an id is its entry's rank
+//!   ids     ascending, Elias-Fano: the index of an id is its entry's rank
 //!   engine  fingerprints and ranks: a scan, tables, or the sorted bytes of a file
 //! ```
 //!
-//! An engine reports ranks where others report ids: the rank leads to the id, an id is found by binary search, and
-//! a removal is the bit at the rank. Dense ids take two bits an entry. Does not know removals or other segments.
+//! Engines report ranks instead of ids: the rank leads to the id, an id is found by binary search, and a
+//! removal is the bit at the rank. Dense ids take two bits per entry. Does not handle removals or other
+//! segments.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -27,37 +28,37 @@ use crate::index::tables::{TableOptions, Tables};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SegmentEngine {
-    /// Compare with everything: the best below some ten thousand entries.
+    /// Linear scan: the best below some ten thousand entries.
     Scan,
-    /// At most so many tables: the fastest for many entries, and the largest.
+    /// At most this many tables: the fastest for many entries, and the largest.
     Tables(usize),
     /// One sorted array, as in a file: the smallest.
     Sorted(Encoding),
 }
 
-/// Why entries cannot be made into a segment.
+/// Entries cannot become a segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentBuildError {
-    /// An id names one entry.
+    /// Two entries have the same id.
     #[error("id {id} comes with more than one fingerprint; an id names one entry")]
     SameId { id: u64 },
-    /// Removals are of a segment with as many entries as they say.
+    /// The removals belong to a segment with another number of entries.
     #[error("removals of a segment of {of} entries were given for one of {entries}")]
     OtherRemovals {
-        /// How many entries the segment has.
+        /// Number of entries of the segment.
         entries: usize,
-        /// How many the removals speak of.
+        /// Number of entries that the removals are for.
         of: usize,
     },
     #[error(transparent)]
     Engine(#[from] BuildError),
 }
 
-/// Memory that holds the bytes of a segment: a vector, a mapped file.
+/// Memory with the bytes of a segment: a vector or a mapped file.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Entries that never change, each id once.
+/// Immutable entries, each id once.
 pub struct Segment {
     body: Body,
     entries: usize,
@@ -68,7 +69,7 @@ pub struct Segment {
 enum Body {
     Scan(Scan, MonotoneBuf),
     Tables(Box<Tables>, MonotoneBuf),
-    /// `heap` bytes of it are ours, the rest is mapped.
+    /// `heap` bytes are on the heap; the rest is mapped.
     Bytes {
         bytes: SharedBytes,
         layout: Box<Layout>,
@@ -78,12 +79,12 @@ enum Body {
 }
 
 impl Segment {
-    /// Makes a segment that answers within `bound`.
+    /// Builds a segment that supports searches within `bound`.
     ///
     /// # Errors
     ///
-    /// [`SegmentBuildError::SameId`] when an id occurs twice;
-    /// [`BuildError`] when the engine refuses the bound or the number of entries.
+    /// [`SegmentBuildError::SameId`] if an id occurs twice; [`BuildError`] if the engine does not
+    /// support the bound or the number of entries.
     pub fn build(
         mut entries: Vec<Entry>,
         engine: SegmentEngine,
@@ -98,7 +99,7 @@ impl Segment {
         Self::from_ranked(entries, &ids, engine, bound)
     }
 
-    /// From entries with ranks in place of ids, and the ids, ascending.
+    /// From entries with ranks instead of ids, and the ids, ascending.
     pub(crate) fn from_ranked(
         ranked: Vec<Entry>,
         ids: &[u64],
@@ -133,7 +134,7 @@ impl Segment {
         Ok(Self { body, entries: given, smallest_id, largest_id })
     }
 
-    /// Searches bytes where they lie. They must not change while the segment lives.
+    /// Searches bytes in place. They must not change while the segment exists.
     pub fn map(bytes: SharedBytes) -> Result<Self, SegmentError> {
         let layout = Layout::read((*bytes).as_ref())?;
         let kernel = Kernel::best();
@@ -147,7 +148,7 @@ impl Segment {
         Ok(Self { body, entries, smallest_id, largest_id })
     }
 
-    /// Reads bytes into another engine.
+    /// Loads bytes into another engine.
     pub fn load(
         view: &SegmentView<'_>,
         engine: SegmentEngine,
@@ -168,8 +169,7 @@ impl Segment {
     /// [`SegmentError::LongRecipe`].
     pub fn to_bytes(&self, recipe: &RecipeId, encoding: Encoding) -> Result<Vec<u8>, SegmentError> {
         let collection = match &self.body {
-            // The engines lend no collection, only give it; the copy lasts as long as the
-            // writing.
+            // A scan only gives its collection away, so a copy is needed while writing.
             Body::Scan(scan, _) => scan.clone().into_collection(),
             Body::Tables(tables, _) => Tables::clone(tables).into_collection(),
             Body::Bytes { .. } => {
@@ -185,7 +185,6 @@ impl Segment {
         write(&collection, ids.iter(), self.largest_id, &recipe.to_string(), encoding)
     }
 
-    /// How it is searched.
     fn engine_name(&self) -> &'static str {
         match &self.body {
             Body::Scan(..) => "scan",
@@ -204,7 +203,7 @@ impl Segment {
         self.ids().find(id)
     }
 
-    /// The ids in the order of their ranks.
+    /// The ids in order of rank.
     pub(crate) fn ids(&self) -> Monotone<'_> {
         match &self.body {
             Body::Scan(_, ids) | Body::Tables(_, ids) => ids.view(),
@@ -212,7 +211,7 @@ impl Segment {
         }
     }
 
-    /// Calls `each(fingerprint, rank)` for every entry, in that order.
+    /// Calls `each(fingerprint, rank)` for every entry, in this order.
     pub(crate) fn for_each_rank(&self, mut each: impl FnMut(u64, u64)) {
         let collection = match &self.body {
             Body::Scan(scan, _) => scan.clone().into_collection(),
@@ -228,7 +227,7 @@ impl Segment {
     }
 
     /// Calls `visit` with the rank and distance of every entry within `bound`, which may be wider
-    /// than the engine was built for: compares with all entries.
+    /// than the engine supports. Compares all entries.
     pub(crate) fn scan_ranks(
         &self,
         query: Fingerprint,
@@ -254,7 +253,7 @@ impl Segment {
         });
     }
 
-    /// As [`HammingIndex::visit_batch`], with the rank in place of the id.
+    /// As [`HammingIndex::visit_batch`], with ranks instead of ids.
     pub(crate) fn visit_ranks(
         &self,
         queries: &[Query<'_>],
@@ -271,7 +270,7 @@ impl Segment {
     }
 }
 
-/// The layout was read from these very bytes, which do not change.
+/// The layout was read from these bytes, which do not change.
 fn lay<'a>(bytes: &'a SharedBytes, layout: &Layout, kernel: Kernel) -> SegmentView<'a> {
     SegmentView::lay((**bytes).as_ref(), layout, kernel).expect("bytes of a segment do not change")
 }
@@ -309,7 +308,7 @@ impl HammingIndex for Segment {
         self.entries
     }
 
-    /// A mapped file is no heap and is not counted.
+    /// Does not count a mapped file.
     fn memory_bytes(&self) -> usize {
         match &self.body {
             Body::Scan(scan, ids) => scan.memory_bytes() + ids.memory_bytes(),

@@ -1,8 +1,9 @@
-//! Removed entries of a segment, one bit each.
+//! The removed entries of a segment, one bit each.
 //!
-//! Pieces of 4 KiB exist once a bit in them is set and are shared until one changes, so a snapshot copies a list of
-//! pointers and a removal one piece. As bytes they are a versioned file: the removed ranks, Elias-Fano coded, with
-//! the identity of their segment. Removals only grow, so the larger of two valid files is the newer one.
+//! Pieces of 4 KiB are allocated when a bit in them is set and shared until they change, so a snapshot copies a
+//! list of pointers and a removal one piece. The encoding is a versioned file: the removed ranks, Elias-Fano
+//! coded, with the identity of their segment. Removals only grow, so the larger of two valid files is the newer
+//! one.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use super::bits::{half_at, word_at};
 use super::format::{SegmentError, check_kind};
 use super::monotone::{Monotone, Shape, encode};
 
-/// The first bytes of removals.
+/// Magic of a file of removals.
 const MAGIC: [u8; 8] = *b"hapaxDEL";
 
-/// The format written, and the newest one read.
+/// The format that is written, and the newest that can be read.
 const VERSION: u32 = 1;
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 const HEADER: usize = 64;
 
 const WORDS: usize = 512;
@@ -35,7 +36,7 @@ pub struct Removed {
 }
 
 impl Removed {
-    /// Nothing is gone from a segment of `entries` entries.
+    /// No removals from a segment of `entries` entries.
     pub fn none(entries: usize) -> Self {
         Self { pieces: vec![None; entries.div_ceil(BITS)], entries, count: 0 }
     }
@@ -44,7 +45,7 @@ impl Removed {
         self.count
     }
 
-    /// How many the segment holds, gone or not.
+    /// Number of entries of the segment, including removed ones.
     pub fn entries(&self) -> usize {
         self.entries
     }
@@ -57,7 +58,7 @@ impl Removed {
         }
     }
 
-    /// Marks one as gone. False when it was already, or is none of the segment's.
+    /// Marks an entry as removed. `false` if it already was or if the segment has no such rank.
     pub fn insert(&mut self, rank: usize) -> bool {
         if rank >= self.entries || self.contains(rank) {
             return false;
@@ -68,13 +69,12 @@ impl Removed {
         true
     }
 
-    /// All that are gone, ascending.
+    /// The removed ranks, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.since(None)
     }
 
-    /// What is gone here and was not in `earlier`, an older copy of the same. Pieces still shared
-    /// with it are skipped.
+    /// The ranks removed since `earlier`, an older copy. Skips pieces still shared with it.
     pub(crate) fn since<'a>(
         &'a self,
         earlier: Option<&'a Self>,
@@ -94,7 +94,7 @@ impl Removed {
         })
     }
 
-    /// The bytes to keep beside the segment with this [`identity`](super::SegmentView::identity).
+    /// Encodes the removals from the segment with this [`identity`](super::SegmentView::identity).
     pub fn to_bytes(&self, segment: u64) -> Vec<u8> {
         let largest = self.iter().last().unwrap_or(0) as u64;
         let shape = Shape { count: self.count as u64, largest };
@@ -112,11 +112,11 @@ impl Removed {
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote for the segment with this identity.
+    /// Decodes what [`to_bytes`](Self::to_bytes) wrote for the segment with this identity.
     ///
     /// # Errors
     ///
-    /// [`SegmentError`] for anything but those bytes, unchanged.
+    /// [`SegmentError`] for any other bytes.
     pub fn from_bytes(bytes: &[u8], segment: u64) -> Result<Self, SegmentError> {
         check_kind(bytes, "a list of removals", MAGIC, VERSION, HEADER)?;
         let wrong = |part| SegmentError::Content { part };
@@ -153,7 +153,7 @@ impl Removed {
         Ok(removed)
     }
 
-    /// Heap bytes held, pieces shared with other copies included.
+    /// Heap memory in bytes, including pieces shared with other copies.
     pub fn memory_bytes(&self) -> usize {
         self.pieces.capacity() * size_of::<Option<Arc<Piece>>>()
             + self.pieces.iter().flatten().count() * (size_of::<Piece>() + 2 * size_of::<usize>())
@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_copy_keeps_what_it_saw(
+        fn a_copy_does_not_change(
             before in vec(0usize..100_000, 0..60),
             after in vec(0usize..100_000, 0..60),
         ) {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_beyond_the_segment_is_none_of_its_own() {
+    fn a_rank_beyond_the_segment_is_not_removed() {
         let mut removed = Removed::none(10);
         assert!(!removed.insert(10));
         assert!(removed.insert(9) && removed.contains(9) && !removed.contains(40_000));

@@ -1,56 +1,56 @@
 //! Exact search in one sorted array of fingerprints.
 //!
 //! Two fingerprints within `k` bits differ in at most `k` of their first `p` bits, so flipping up to `k` of the
-//! query's first `p` bits names every bucket with a match: `C(p, 0) + ... + C(p, k)` buckets of `n / 2^p`
-//! fingerprints. The best `p` follows from the costs of a bucket and a comparison; `p = 0` is a scan. With `k = 3`
-//! this reads a few percent of a million, with `k = 6` about half: the smallest engine, not the fastest. Does not
-//! store fingerprints or ids.
+//! query's first `p` bits selects every bucket with a match: `C(p, 0) + ... + C(p, k)` buckets of `n / 2^p`
+//! fingerprints. The best `p` follows from the costs of a bucket and a comparison; `p = 0` is a scan. With `k =
+//! 3` this reads a few percent of a million fingerprints, with `k = 6` about half: the smallest engine, not the
+//! fastest. Does not store fingerprints or ids.
 
 use std::ops::{ControlFlow, Range};
 
 use crate::hamming::{Lanes, Work};
 use crate::index::near::{Effort, Query};
 
-/// Fingerprints decoded at once: 4 KiB.
+/// Fingerprints decoded at a time: 4 KiB.
 const TILE: usize = 512;
 
-/// Queries that share one pass when there is one bucket: one bit each in a word.
-const TOGETHER: usize = 64;
+/// Queries that share one pass if there is one bucket: one bit of a word each.
+const BATCH_SIZE: usize = 64;
 
-/// Probes whose memory is asked for together.
+/// Number of probes whose memory is requested together.
 const AHEAD: usize = 32;
 
-/// Fingerprints in ascending order, wherever they are.
+/// Fingerprints in ascending order, in any representation.
 pub(super) trait SortedArray {
-    /// Nanoseconds to look up a bucket. These three decide only how a search goes about it.
+    /// Nanoseconds to look up a bucket. These three constants affect speed only.
     const PROBE: f64;
 
     /// Nanoseconds to decode and compare one fingerprint of a bucket.
     const ENTRY: f64;
 
-    /// The same when everything is scanned, for a query among many.
+    /// Nanoseconds per fingerprint and query of a batch when everything is scanned.
     const SCANNED: f64;
 
     fn rows(&self) -> usize;
 
-    /// How many leading bits [`bucket`](Self::bucket) uses at most.
+    /// Maximum number of leading bits for [`bucket`](Self::bucket).
     fn prefix_bits(&self) -> u32;
 
-    /// Asks for what `bucket` will read.
+    /// Requests the memory that `bucket` will read.
     fn prefetch_bucket(&self, prefix: u64, bits: u32);
 
     /// The rows whose first `bits` bits are `prefix`.
     fn bucket(&self, prefix: u64, bits: u32) -> Range<usize>;
 
-    /// Asks for what `load` will read.
+    /// Requests the memory that `load` will read.
     fn prefetch_rows(&self, row: usize);
 
-    /// Rows `start..start + out.len()`.
+    /// Decodes rows `start..start + out.len()`.
     fn load(&self, start: usize, out: &mut [u64]);
 }
 
-/// A search to be run under a kernel. `hit(query, row, distance)` runs once for each match and
-/// ends its query by breaking.
+/// A search to run under a kernel. Calls `hit(query, row, distance)` once per match; breaking ends
+/// the query.
 pub(super) struct SortedSearch<'a, A, F> {
     pub(super) array: A,
     pub(super) queries: &'a [Query<'a>],
@@ -85,13 +85,13 @@ where
     A: SortedArray,
     F: FnMut(usize, usize, u32) -> ControlFlow<()>,
 {
-    /// Everything is compared with every query; each tile is decoded once for 64 queries.
+    /// Compares everything with every query; decodes each tile once per 64 queries.
     #[inline(always)]
     fn scan<L: Lanes>(&mut self, lanes: L, effort: &mut Effort) {
         let mut tile = [0u64; TILE];
-        for (group, together) in self.queries.chunks(TOGETHER).enumerate() {
+        for (group, together) in self.queries.chunks(BATCH_SIZE).enumerate() {
             let mut done = 0u64;
-            let all = u64::MAX >> (TOGETHER - together.len());
+            let all = u64::MAX >> (BATCH_SIZE - together.len());
             for start in (0..self.array.rows()).step_by(TILE) {
                 let tile = &mut tile[..TILE.min(self.array.rows() - start)];
                 self.array.load(start, tile);
@@ -100,7 +100,7 @@ where
                         continue;
                     }
                     effort.compared += tile.len() as u64;
-                    let number = group * TOGETHER + slot;
+                    let number = group * BATCH_SIZE + slot;
                     let bits = query.fingerprint.to_bits();
                     let hit = &mut self.hit;
                     let flow = lanes.within(tile, bits, self.bound, |position, distance| {
@@ -116,7 +116,8 @@ where
         }
     }
 
-    /// One query, bucket by bucket: the query's own first, then with one bit flipped, and so on.
+    /// Searches one query bucket by bucket: its own first, then those with one bit flipped, and so
+    /// on.
     #[inline(always)]
     fn probe<L: Lanes>(
         &mut self,
@@ -163,7 +164,7 @@ where
     }
 }
 
-/// How many leading bits to probe with.
+/// The number of leading bits with the lowest predicted cost.
 fn cheapest_prefix<A: SortedArray>(array: &A, bound: u32) -> u32 {
     let rows = array.rows() as f64;
     let mut best = (rows * A::SCANNED, 0);
@@ -181,7 +182,7 @@ fn cheapest_prefix<A: SortedArray>(array: &A, bound: u32) -> u32 {
     best.1
 }
 
-/// Patterns of `bits` bits with at most `most` set: no bit, then one, and so on.
+/// All patterns of `bits` bits with at most `most` set: no bit, then one, and so on.
 struct Patterns {
     bits: u32,
     most: u32,
@@ -200,7 +201,7 @@ impl Patterns {
             return None;
         }
         let pattern = self.next;
-        // The next larger number with as many bits set (Gosper).
+        // The next larger number with the same number of set bits (Gosper).
         let lowest = pattern & pattern.wrapping_neg();
         let ripple = pattern.wrapping_add(lowest);
         let larger = if lowest == 0 {
@@ -223,7 +224,7 @@ mod tests {
     use super::Patterns;
 
     #[test]
-    fn every_pattern_comes_once() {
+    fn every_pattern_occurs_once() {
         for (bits, most) in [(1, 0), (1, 6), (5, 2), (9, 9), (12, 3)] {
             let mut patterns = Patterns::new(bits, most);
             let mut found: Vec<u64> = std::iter::from_fn(|| patterns.next()).collect();

@@ -1,7 +1,7 @@
-//! Segments against plain lists, and their bytes against damage.
+//! Compares segments with plain lists, and tests their bytes against damage.
 //!
-//! Damage comes in two kinds: accidents, which checksums must find, and wrong content under right
-//! checksums, which must be an error or a well-formed segment that can be searched.
+//! There are two kinds of damage: accidents, which checksums must detect, and invalid content with valid
+//! checksums, which must be an error or a searchable segment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn recipe() -> RecipeId {
     "test-1:00000000000000aa".parse().unwrap()
 }
 
-/// Entries gathered around a few centres, some with equal fingerprints; ids dense or anywhere.
+/// Entries around a few centres, some with equal fingerprints; ids dense or scattered.
 fn entries() -> impl Strategy<Value = Vec<Entry>> {
     vec(any::<u64>(), 1..5).prop_flat_map(|centres| {
         let near = (0..centres.len(), vec(0..64u32, 0..9))
@@ -53,7 +53,7 @@ fn content(view: &SegmentView<'_>) -> Vec<Entry> {
     content
 }
 
-/// Writes all checksums anew, as a faulty or malicious writer would.
+/// Recomputes all checksums, as a faulty or malicious writer would.
 fn reseal(bytes: &mut [u8]) {
     let body_and_sums = bytes.len() - HEADER;
     let blocks = body_and_sums.div_ceil(BLOCK + 8);
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_or_a_lost_tail_is_found(
+    fn a_flipped_bit_or_a_truncation_is_detected(
         entries in entries(),
         compressed: bool,
         flips in vec(any::<prop::sample::Index>(), 1..20),
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn wrong_content_under_right_checksums_is_an_error_or_a_segment(
+    fn invalid_content_with_valid_checksums_is_an_error_or_a_segment(
         entries in entries(),
         compressed: bool,
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
@@ -213,7 +213,7 @@ fn a_popular_fingerprint_is_one_row() {
     let entries = (0..100_000).map(|id| Entry { fingerprint: same, id }).collect();
     let segment = Segment::build(entries, SegmentEngine::Scan, bound).unwrap();
     let bytes = segment.to_bytes(&recipe(), Encoding::Compressed).unwrap();
-    // Ranks of 17 bits, ids of two, and what samples and checksums take.
+    // Ranks of 17 bits, ids of two, plus samples and checksums.
     assert!(bytes.len() < 100_000 * 20 / 8, "{}", bytes.len());
     let view = SegmentView::open(&bytes).unwrap();
     assert_eq!(view.rows(), 1);

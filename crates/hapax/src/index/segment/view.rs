@@ -1,9 +1,9 @@
 //! Searches a segment in borrowed bytes, usually a mapped file.
 //!
-//! Opening checks everything once: header, checksums, and that each column is what a writer writes. A search then
-//! reads only the directory lines, fingerprints and ids it needs, and keeps nothing on the heap. Guarantees that
-//! any bytes give an error or a view that never panics. The bytes must not change while the view lives, which the
-//! owner of a mapped file must ensure (`docs/internals/format.md`, last section).
+//! Opening checks everything once: header, checksums, and the validity of each column. A search then reads only
+//! the directory lines, fingerprints and ids it needs, and allocates nothing. Guarantees that any bytes give an
+//! error or a view that never panics. The bytes must not change while the view exists, which the owner of a
+//! mapped file must ensure (`docs/internals/format.md`, last section).
 
 use std::ops::{ControlFlow, Range};
 
@@ -17,15 +17,15 @@ use crate::hamming::memory::prefetch;
 use crate::index::collection::Entry;
 use crate::index::near::{Effort, HammingIndex, Match, Query, SearchError};
 
-/// Fingerprints decoded at once when all are read.
+/// Fingerprints decoded at a time when all are read.
 const TILE: usize = 512;
 
-/// A segment over borrowed bytes.
+/// A segment in borrowed bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentView<'a> {
     encoding: Encoding,
     fingerprints: Fingerprints<'a>,
-    /// None when every row has one entry.
+    /// `None` if every row has one entry.
     starts: Option<Monotone<'a>>,
     ranks: PackedColumn<'a>,
     ids: Monotone<'a>,
@@ -41,11 +41,11 @@ enum Fingerprints<'a> {
 }
 
 impl<'a> SegmentView<'a> {
-    /// Checks the bytes and lays a view over them.
+    /// Checks the bytes and opens a view of them.
     ///
     /// # Errors
     ///
-    /// [`SegmentError`] for anything but the unchanged bytes of a segment.
+    /// [`SegmentError`] unless these are the unchanged bytes of a segment.
     pub fn open(bytes: &'a [u8]) -> Result<Self, SegmentError> {
         let layout = Layout::read(bytes)?;
         let view = Self::lay(bytes, &layout, Kernel::best())?;
@@ -53,7 +53,7 @@ impl<'a> SegmentView<'a> {
         Ok(view)
     }
 
-    /// Lays a view over bytes of which [`Layout::read`] and [`check`](Self::check) have approved.
+    /// A view of bytes approved by [`Layout::read`] and [`check`](Self::check).
     pub(super) fn lay(
         bytes: &'a [u8],
         layout: &Layout,
@@ -98,17 +98,17 @@ impl<'a> SegmentView<'a> {
         })
     }
 
-    /// How the fingerprints are written.
+    /// How the fingerprints are encoded.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// The recipe that made the fingerprints.
+    /// The recipe of the fingerprints.
     pub fn recipe(&self) -> &'a str {
         self.recipe
     }
 
-    /// Refuses a segment whose fingerprints another recipe made.
+    /// Refuses a segment of another recipe.
     ///
     /// # Errors
     ///
@@ -122,12 +122,12 @@ impl<'a> SegmentView<'a> {
         }
     }
 
-    /// A number that is the same for equal bytes only: removals name their segment by it.
+    /// A number that identifies the bytes; removals refer to their segment by it.
     pub fn identity(&self) -> u64 {
         self.identity
     }
 
-    /// How many distinct fingerprints there are.
+    /// Number of distinct fingerprints.
     pub fn rows(&self) -> usize {
         match &self.fingerprints {
             Fingerprints::Plain(array) => array.rows(),
@@ -143,12 +143,12 @@ impl<'a> SegmentView<'a> {
         });
     }
 
-    /// The ids, ascending. An entry's *rank* is the position of its id here.
+    /// The ids, ascending. The *rank* of an entry is the index of its id.
     pub(super) fn ids(&self) -> Monotone<'a> {
         self.ids
     }
 
-    /// Calls `each(fingerprint, rank)` for every entry, in that order.
+    /// Calls `each(fingerprint, rank)` for every entry, in this order.
     pub(super) fn for_each_rank(&self, mut each: impl FnMut(u64, u64)) {
         let mut tile = [0; TILE];
         let mut starts = self.starts.map(|starts| starts.iter().skip(1));
@@ -169,7 +169,7 @@ impl<'a> SegmentView<'a> {
         }
     }
 
-    /// As [`HammingIndex::visit_batch`], with the rank in place of the id.
+    /// As [`HammingIndex::visit_batch`], with ranks instead of ids.
     pub(super) fn visit_ranks(
         &self,
         queries: &[Query<'_>],
@@ -200,7 +200,7 @@ impl<'a> SegmentView<'a> {
         }
     }
 
-    /// Is every column what a writer writes? Checksums detect damage; this detects everything else.
+    /// Whether every column is valid. Checksums detect damage; this detects invalid content.
     pub(super) fn check(&self) -> Result<(), SegmentError> {
         let wrong = |part| Err(SegmentError::Content { part });
         let strictly =
@@ -259,14 +259,14 @@ impl HammingIndex for SegmentView<'_> {
         self.ids.len()
     }
 
-    /// Nothing: the bytes belong to someone else.
+    /// 0, because the bytes are borrowed.
     fn memory_bytes(&self) -> usize {
         0
     }
 }
 
-/// Eight bytes a fingerprint; place `x` of the directory says how many have leading bits below
-/// `x`.
+/// Eight bytes per fingerprint; entry `x` of the directory is the number of fingerprints whose
+/// leading bits are less than `x`.
 #[derive(Clone, Copy, Debug)]
 struct Plain<'a> {
     rows: &'a [u8],
@@ -339,7 +339,7 @@ impl SortedArray for Plain<'_> {
     }
 }
 
-/// The unary half of Elias-Fano is the directory.
+/// The unary part of Elias-Fano serves as the directory.
 impl SortedArray for Monotone<'_> {
     const PROBE: f64 = 100.0;
     const ENTRY: f64 = 2.0;

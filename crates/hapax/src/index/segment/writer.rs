@@ -1,7 +1,7 @@
-//! From entries to the bytes of a segment.
+//! Encodes entries as a segment.
 //!
-//! The bytes are decided by the entries, the encoding and the recipe alone: the same content
-//! gives the same file on every machine.
+//! The bytes depend only on the entries, the encoding and the recipe, so the same content gives the same file
+//! on every machine.
 
 use super::bits::pack;
 use super::format::{
@@ -10,10 +10,10 @@ use super::format::{
 use super::monotone;
 use crate::index::collection::Collection;
 
-/// Fingerprints a bucket of a plain segment's directory should hold.
+/// Target number of fingerprints per bucket of a plain segment's directory.
 const BUCKET: usize = 16;
 
-/// Writes a collection whose ids are ranks among `ids`.
+/// Encodes a collection whose ids are ranks among `ids`.
 pub(super) fn write(
     ranked: &Collection,
     ids: impl Iterator<Item = u64> + Clone,

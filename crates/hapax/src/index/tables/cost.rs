@@ -5,42 +5,41 @@
 //!   probes(p, r)  =  C(p, 0) + C(p, 1) + ... + C(p, r)
 //! ```
 //!
-//! `p`, the bits of the key that the directory uses, is what makes the term smallest. This is Sood's equation 6.10
-//! with a directory for the binary search. Every design is exact. [`Costs::typical`] is from a Zen 4 server: on 10
-//! million fingerprints and k = 6, 276 probes with 1,316 fingerprints took 7.4 us and 52 with 7,935 took 5.2 us; on
-//! a million and k = 8, 188 with 2,869 took 3.5 us and 57 with 7,080 took 3.8 us.
+//! `p`, the number of key bits that the directory uses, minimizes the term. This is Sood's equation 6.10 with a
+//! directory instead of the binary search. Every design is exact. [`Costs::typical`] is from a Zen 4 server: on
+//! 10 million fingerprints and k = 6, 276 probes with 1,316 fingerprints took 7.4 us and 52 with 7,935 took 5.2
+//! us; on a million and k = 8, 188 with 2,869 took 3.5 us and 57 with 7,080 took 3.8 us.
 
 use super::design::{Design, Group, choose, fewest_flips};
 use super::table::{Table, highest};
 use crate::fingerprint::{Fingerprint, MaxDistance};
 
-/// What the steps of a lookup take.
+/// The costs of the steps of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Nanoseconds for a probe: computing the key, a directory line and the first bucket line,
+    /// Nanoseconds per probe: computing the key, a directory line and the first bucket line,
     /// overlapped with other probes.
     pub probe: f64,
-    /// Nanoseconds for each fingerprint in a bucket.
+    /// Nanoseconds per fingerprint of a bucket.
     pub entry: f64,
 }
 
 impl Costs {
-    /// On a server of the 2020s. A set that stays in the cache is asked three times as fast as
-    /// one that does not.
+    /// For a server of the 2020s. Probes into a set that stays in the cache cost a third.
     pub fn typical(rows: usize) -> Self {
         let doublings = (rows as f64 / 500_000.0).max(1.0).log2();
         Self { probe: (10.0 + 4.0 * doublings).min(40.0), entry: 0.45 }
     }
 }
 
-/// A directory is never larger than this.
+/// Maximum size of a directory, as a number of prefix bits.
 const MOST_PREFIX_BITS: u32 = 28;
 
-/// Fingerprints per bucket below which a larger directory is not worth its memory.
+/// Average bucket size below which a larger directory does not justify its memory.
 const LEAST_BUCKET: usize = 4;
 
-/// How many bits of a key the directory of a table should use, and the predicted nanoseconds
-/// for all its probes.
+/// The best number of key bits for the directory of a table, and the predicted nanoseconds for all
+/// its probes.
 pub(super) fn prefix_bits(rows: usize, key_bits: u32, radius: u32, costs: Costs) -> (u32, f64) {
     let most = (rows / LEAST_BUCKET).max(1).ilog2().min(key_bits).min(MOST_PREFIX_BITS);
     let cost = |p: u32| {
@@ -50,29 +49,28 @@ pub(super) fn prefix_bits(rows: usize, key_bits: u32, radius: u32, costs: Costs)
     (0..=most).map(|p| (p, cost(p))).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
 }
 
-/// How many ways there are to flip at most `radius` of `prefix_bits` bits.
+/// Number of ways to flip at most `radius` of `prefix_bits` bits.
 pub(in crate::index) fn probes(prefix_bits: u32, radius: u32) -> u64 {
     (0..=radius.min(prefix_bits)).map(|i| choose(prefix_bits, i)).fold(0, u64::saturating_add)
 }
 
-/// What one table of a design is predicted to take per query.
+/// The predicted costs of one table per query.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::index) struct TableForecast {
-    /// The bits its directory uses.
+    /// The key bits that its directory uses, as a mask.
     pub(in crate::index) prefix: u64,
-    /// How many of them a match may have flipped.
+    /// Maximum number of these that a match may have flipped.
     pub(in crate::index) radius: u32,
-    /// Buckets looked up.
+    /// Number of buckets looked up.
     pub(in crate::index) probes: f64,
-    /// Fingerprints in them, when they are spread evenly.
+    /// Number of fingerprints in them, if they are spread evenly.
     pub(in crate::index) compared: f64,
     pub(in crate::index) nanoseconds: f64,
-    /// Heap bytes of the table; a few hundred for a list of runs and of other tables are left
-    /// out.
+    /// Heap bytes of the table, except for a few hundred for lists of runs and of other tables.
     pub(in crate::index) bytes: u64,
 }
 
-/// The tables that [`Tables::build`](super::Tables::build) makes of a design.
+/// The tables that [`Tables::build`](super::Tables::build) makes from a design.
 pub(in crate::index) fn forecast(rows: usize, design: &Design, costs: Costs) -> Vec<TableForecast> {
     let table = |key: &super::Key| {
         let (bits, nanoseconds) = prefix_bits(rows, key.mask.count_ones(), key.radius, costs);
@@ -89,8 +87,8 @@ pub(in crate::index) fn forecast(rows: usize, design: &Design, costs: Costs) -> 
     design.keys().iter().map(table).collect()
 }
 
-/// The design with the smallest predicted time among all groups of blocks that need no more
-/// than `most_tables` tables.
+/// The design with the lowest predicted time among all groups of blocks with at most `most_tables`
+/// tables.
 pub(in crate::index) fn cheapest(
     rows: usize,
     bound: MaxDistance,
@@ -113,7 +111,7 @@ pub(in crate::index) fn cheapest(
     Design::groups(bound, &best.map_or_else(|| vec![whole], |(_, groups)| groups))
 }
 
-/// The cheapest way to cut each of `count` equal groups, their tables together within budget.
+/// The cheapest way to split each of `count` equal groups within a total number of tables.
 fn fill(
     rows: usize,
     count: u32,
@@ -121,7 +119,7 @@ fn fill(
     most_tables: usize,
     costs: Costs,
 ) -> Option<(f64, Vec<Group>)> {
-    // best[t]: the least cost of the groups so far with at most t tables.
+    // best[t]: the lowest cost of the groups so far with at most t tables.
     let mut best: Vec<Option<(f64, Vec<Group>)>> = vec![Some((0.0, Vec::new())); most_tables + 1];
     for &tolerance in tolerances {
         let options = ways_to_cut(rows, Fingerprint::BITS / count, tolerance, most_tables, costs);
@@ -142,7 +140,7 @@ fn fill(
     best.pop().flatten()
 }
 
-/// Ways to cut a group of `bits` bits, as (tables, cost, group).
+/// Ways to split a group of `bits` bits, as (tables, cost, group).
 fn ways_to_cut(
     rows: usize,
     bits: u32,
@@ -165,8 +163,8 @@ fn ways_to_cut(
     ways
 }
 
-/// All ways to write `total` as a sum of `parts` numbers of at least 1, largest first; each
-/// given as a tolerance, one less than the number.
+/// All ways to write `total` as a sum of `parts` numbers of at least 1, largest first; each number
+/// is given as a tolerance, one less.
 fn shares(total: u32, parts: u32) -> Vec<Vec<u32>> {
     fn extend(left: u32, parts: u32, most: u32, sofar: &mut Vec<u32>, all: &mut Vec<Vec<u32>>) {
         if parts == 0 {
@@ -194,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_chosen_design_lets_nothing_escape(
+        fn the_chosen_design_misses_nothing(
             k in 0u32..=16,
             rows in 0usize..50_000_000,
             most_tables in 1usize..=20,

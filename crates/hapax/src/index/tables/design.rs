@@ -1,13 +1,13 @@
-//! Designs: which bits name a bucket.
+//! Designs: which bits select a bucket.
 //!
-//! A key is a set of bit positions and a radius; a search reads every bucket whose key differs in at most `radius`
-//! bits. All designs are *groups of blocks*: cut the 64 bits into groups with tolerances `t[i]` where the sum of
-//! `t[i] + 1` is `k + 1`, so some group has at most its tolerance of flips; cut it into `m` blocks and take `c` of
-//! them as a key in all ways, with the radius of `fewest_flips`. Mixtures are often best: six keys of 21 bits serve
-//! `k = 3` where the classic designs need ten.
+//! A key is a set of bit positions and a radius; a search reads every bucket whose key differs in at most
+//! `radius` bits. All designs are *groups of blocks*: split the 64 bits into groups with tolerances `t[i]` such
+//! that the sum of `t[i] + 1` is `k + 1`, so some group has at most its tolerance of flips; split it into `m`
+//! blocks and use every choice of `c` blocks as a key, with the radius of `fewest_flips`. Mixtures are often
+//! best: for `k = 3`, six keys of 21 bits replace the ten of classic designs.
 //!
-//! Source: one group, `c = m - k`: Manku, Jain and Das Sarma 2007; groups of one block: Norouzi, Punjani and Fleet
-//! 2012.
+//! Source: one group, `c = m - k`: Manku, Jain and Das Sarma 2007; groups of one block: Norouzi, Punjani and
+//! Fleet 2012.
 //!
 //! ```text
 //!   k = 3, two halves, three blocks each: one half has at most one flip,
@@ -25,45 +25,45 @@
 use crate::fingerprint::{Fingerprint, MaxDistance};
 use crate::index::collection::BuildError;
 
-/// Bit positions that name a bucket, and how many of them may differ.
+/// Bit positions that select a bucket, and how many of them may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     pub mask: u64,
-    /// How many of them a match may have flipped.
+    /// Maximum number of these that a match may have flipped.
     pub radius: u32,
 }
 
-/// Keys that together miss nothing within a bound.
+/// Keys that together find every match within a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
     bound: MaxDistance,
     keys: Vec<Key>,
 }
 
-/// One group: its tolerance, its blocks, and how many blocks make a key.
+/// A group: its tolerance, its blocks, and the number of blocks per key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The most flips it is answerable for.
+    /// Maximum number of flips that it must handle.
     pub tolerance: u32,
-    /// Into how many blocks it is cut.
+    /// Number of blocks it is split into.
     pub blocks: u32,
-    /// How many of them make a key.
+    /// Number of blocks per key.
     pub taken: u32,
 }
 
 impl Design {
-    /// The widest bound a design is made for.
+    /// The widest supported bound.
     pub const WIDEST: u32 = 16;
 
-    /// The most tables a design may have.
+    /// Maximum number of tables.
     pub const MOST_TABLES: usize = 1024;
 
-    /// Classic tables: `blocks` blocks, every `blocks - k` of them a key, no radius.
+    /// Classic tables: `blocks` blocks, every choice of `blocks - k` as a key, no radius.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Blocks`] unless there are more blocks than `k`, at most 64, and no more
-    /// than [`MOST_TABLES`](Self::MOST_TABLES) keys come out.
+    /// [`BuildError::Blocks`] unless there are more blocks than `k`, at most 64, and at most
+    /// [`MOST_TABLES`](Self::MOST_TABLES) keys.
     pub fn blocks(blocks: u32, bound: MaxDistance) -> Result<Self, BuildError> {
         let k = check_bound(bound)?;
         let refused = |need| Err(BuildError::Blocks { blocks, bound: k, need });
@@ -79,7 +79,7 @@ impl Design {
         Ok(Self::groups(bound, &[Group { tolerance: k, blocks, taken: blocks - k }]))
     }
 
-    /// Multi-index hashing: each block is a key of its own, with the radius `k` leaves it.
+    /// Multi-index hashing: each block is a key, with the radius that `k` requires.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Design {
         Ok(Self::groups(bound, &groups))
     }
 
-    /// The tolerances must add up as the module header says; every caller in this crate
-    /// computes them so.
+    /// The tolerances must add up as in the module header; all callers in this crate compute them
+    /// so.
     pub(super) fn groups(bound: MaxDistance, groups: &[Group]) -> Self {
         let covered: u32 = groups.iter().map(|group| group.tolerance + 1).sum();
         assert!(covered > bound.bits(), "tolerances must cover the bound");
@@ -115,12 +115,12 @@ impl Design {
         Self { bound, keys }
     }
 
-    /// What it is exact within.
+    /// The bound within which it is exact.
     pub fn bound(&self) -> MaxDistance {
         self.bound
     }
 
-    /// One table is kept for each.
+    /// One table is built for each.
     pub fn keys(&self) -> &[Key] {
         &self.keys
     }
@@ -134,8 +134,8 @@ fn check_bound(bound: MaxDistance) -> Result<u32, BuildError> {
     Ok(asked)
 }
 
-/// The most flips that the `taken` least touched of `blocks` blocks can have when `flips` are
-/// spread over all of them. Spreading evenly is the worst case.
+/// The maximum number of flips in the `taken` least flipped of `blocks` blocks, if `flips` are
+/// distributed over all blocks. An even distribution is the worst case.
 pub(super) fn fewest_flips(flips: u32, blocks: u32, taken: u32) -> u32 {
     let (each, more) = (flips / blocks, flips % blocks);
     taken * each + taken.saturating_sub(blocks - more)
@@ -147,8 +147,8 @@ pub(in crate::index) fn choose(n: u32, k: u32) -> u64 {
         .fold(1, |product: u64, i| product.saturating_mul(u64::from(n) - i) / (i + 1))
 }
 
-/// Cuts the set bits of `mask` into `parts` runs of nearly equal size, high bits and larger
-/// runs first.
+/// Splits the set bits of `mask` into `parts` runs of nearly equal size, high bits and larger runs
+/// first.
 fn split(mask: u64, parts: u32) -> Vec<u64> {
     let positions: Vec<u32> = (0..u64::BITS).rev().filter(|j| (mask >> j) & 1 == 1).collect();
     let (each, more) = (positions.len() / parts as usize, positions.len() % parts as usize);
@@ -162,7 +162,7 @@ fn split(mask: u64, parts: u32) -> Vec<u64> {
         .collect()
 }
 
-/// All sets of `taken` out of `of` things, as bit masks; the first things come first.
+/// All sets of `taken` out of `of` things, as bit masks, in lexicographic order.
 fn combinations(of: u32, taken: u32) -> Vec<u64> {
     let mut sets: Vec<u64> = Flips::of_weight(of, taken).collect();
     sets.sort_unstable();
@@ -189,7 +189,7 @@ impl Flips {
     /// Only the patterns with exactly `weight` bits set.
     fn of_weight(bits: u32, weight: u32) -> impl Iterator<Item = u64> {
         let all = if bits == u64::BITS {
-            // Only one such pattern is ever asked for: all blocks of one bit.
+            // Only one such pattern is ever needed: all blocks of one bit.
             Self { bits: 63, radius: 0, weight: 0, next: u64::MAX >> (64 - weight) }
         } else {
             let next = if weight == 0 { 0 } else { u64::MAX >> (64 - weight) };
@@ -210,8 +210,8 @@ impl Iterator for Flips {
         let pattern = self.next;
         let lowest = pattern & pattern.wrapping_neg();
         let carried = pattern.wrapping_add(lowest);
-        // The next larger number with as many ones (Gosper): move the lowest run's top bit up
-        // and the rest of that run to the bottom.
+        // The next larger number with as many ones (Gosper): moves the top bit of the lowest run up
+        // and the rest of this run to the bottom.
         let shift = (pattern.trailing_zeros() + 2) & 63;
         let following = carried | ((pattern ^ carried) >> shift);
         if pattern == 0 || following >> self.bits != 0 {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn flips_come_each_once_lightest_first() {
+    fn each_flip_pattern_occurs_once_lightest_first() {
         for bits in 0..10 {
             for radius in 0..=bits + 1 {
                 let found: Vec<u64> = Flips::within(bits, radius).collect();
@@ -273,7 +273,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_flips_within_the_bound_escape_a_design(
+        fn a_design_covers_all_flips_within_the_bound(
             k in 0u32..=16,
             positions in proptest::collection::vec(0u32..64, 16),
             blocks in 1u32..=20,
@@ -288,7 +288,7 @@ mod tests {
         }
 
         #[test]
-        fn the_least_touched_blocks_have_at_most_the_computed_flips(
+        fn the_least_flipped_blocks_have_at_most_the_computed_flips(
             counts in proptest::collection::vec(0u32..5, 1..8),
             taken in any::<prop::sample::Index>(),
         ) {

@@ -1,12 +1,13 @@
 //! Exact search within `k` bits by hash tables over bit subsets.
 //!
-//! Sets of bit positions, *keys*, are chosen such that two fingerprints within `k` bits agree, or nearly agree, on
-//! at least one; each key has a table. A lookup reads the few buckets its keys name and verifies each candidate.
-//! [`design`] says which keys are exact, [`cost`] picks the cheapest. Treats every bit as equally likely to differ.
+//! Sets of bit positions, *keys*, are chosen such that two fingerprints within `k` bits agree, or nearly agree,
+//! on at least one; each key has a table. A lookup reads the few buckets that its keys select and verifies each
+//! candidate. [`design`] defines exact keys, [`cost`] chooses the cheapest. Treats all bits as equally likely
+//! to differ.
 //!
 //! Source: Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", 2007; Norouzi, Punjani and
-//! Fleet, "Fast search in Hamming space with multi-index hashing", 2012. A directory of prefixes replaces sorted
-//! tables.
+//! Fleet, "Fast search in Hamming space with multi-index hashing", 2012. A directory of prefixes replaces
+//! sorted tables.
 
 pub mod cost;
 pub mod design;
@@ -40,15 +41,15 @@ impl TableOptions {
         Self { bound, most_tables: 10, design: None, costs: None }
     }
 
-    /// A different limit to the number of tables. More tables take more memory and, up to a
-    /// point, less time; one to four take the least memory.
+    /// Limits the number of tables. More tables take more memory and, up to a point, less time; one
+    /// to four take the least memory.
     #[must_use]
     pub fn most_tables(mut self, most: usize) -> Self {
         self.most_tables = most;
         self
     }
 
-    /// This design and no other. Its bound replaces the one given.
+    /// Uses this design. Its bound replaces the given one.
     #[must_use]
     pub fn design(mut self, design: Design) -> Self {
         self.bound = design.bound();
@@ -56,7 +57,7 @@ impl TableOptions {
         self
     }
 
-    /// Choose by what was measured on this machine.
+    /// Uses costs measured on this machine.
     #[must_use]
     pub fn costs(mut self, costs: Costs) -> Self {
         self.costs = Some(costs);
@@ -74,7 +75,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Sorts the collection once for each key.
+    /// Sorts the collection once per key.
     ///
     /// # Errors
     ///
@@ -83,7 +84,7 @@ impl Tables {
         Self::build_with_kernel(pages, options, Kernel::best())
     }
 
-    /// With an instruction set chosen by the caller.
+    /// With a given instruction set.
     pub fn build_with_kernel(
         pages: Collection,
         options: TableOptions,
@@ -102,23 +103,22 @@ impl Tables {
             let key_bits = key.mask.count_ones();
             let (prefix_bits, _) = cost::prefix_bits(rows, key_bits, key.radius, costs);
             let mut table = Table::build(pages.fingerprints(), key, prefix_bits, asked);
-            table.note_earlier(&tables);
+            table.set_earlier(&tables);
             tables.push(table);
         }
         Ok(Self { pages, tables, design, kernel })
     }
 
-    /// The keys in use.
+    /// The design in use.
     pub fn design(&self) -> &Design {
         &self.design
     }
 
-    /// The entries alone, without the tables.
+    /// The entries without the tables.
     pub fn into_collection(self) -> Collection {
         self.pages
     }
 
-    /// The entries, by reference.
     pub const fn collection(&self) -> &Collection {
         &self.pages
     }

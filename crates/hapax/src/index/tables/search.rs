@@ -1,15 +1,15 @@
 //! Probes many buckets at once.
 //!
-//! A probe (one bucket of one table for one query) waits for memory three times: directory, bucket, and for likely
-//! matches the row. Dozens of probes move through a ring, and with each new one an older one takes its next step,
-//! whose memory was prefetched. 64 queries go through one table after the other; a large batch on a large set goes
-//! through each table as a whole, roughly in the order of the table, so that it stays in the cache. Only the first
-//! table that finds a match reports it, which follows from the differing bits.
+//! A probe (one bucket of one table for one query) waits for memory three times: for the directory, the bucket,
+//! and for likely matches the row. Dozens of probes move through a ring: with each new one an older one takes
+//! its next step, whose memory was prefetched. 64 queries go through one table after the other; a large batch
+//! on a large set goes through each table as a whole, roughly in table order, so that the table stays in the
+//! cache. Only the first table that finds a match reports it, which is decided from the differing bits.
 //!
 //! ```text
-//!   probe i            compute the key, ask for its directory line
-//!   probe i - LAG      read the directory, ask for the bucket's lines
-//!   probe i - 2 LAG    compare filters; for likely matches, ask for row numbers
+//!   probe i            compute the key, prefetch its directory line
+//!   probe i - LAG      read the directory, prefetch the bucket's lines
+//!   probe i - 2 LAG    compare filters; for likely matches, prefetch row numbers
 //! ```
 
 use std::ops::ControlFlow;
@@ -20,35 +20,34 @@ use crate::hamming::{Lanes, Work};
 use crate::index::collection::Collection;
 use crate::index::near::{Effort, Match, Query};
 
-/// How many probes later a probe takes its next step: enough to fill the wait for memory.
+/// Number of probes between two steps of a probe: enough to cover the memory latency.
 const LAG: usize = 12;
 
-/// Room for the probes on their way; a power of two.
+/// Capacity for probes in flight; a power of two.
 const RING: usize = 64;
 
-/// Queries that go through one table before the next, in a small batch.
-const TOGETHER: usize = 64;
+/// Queries per table before the next table, in a small batch.
+const BATCH_SIZE: usize = 64;
 
-/// Queries that go through one table before the next, in a large batch. Ordering them takes 32
-/// bytes each.
+/// Queries per table before the next table, in a large batch. Sorting takes 32 bytes per query.
 const CHUNK: usize = 1 << 20;
 
-/// Batches from this size on are ordered ...
+/// Batches of at least this size are sorted ...
 const LARGE_BATCH: usize = 1 << 16;
 
-/// ... if the set is so large that its tables do not stay in the cache anyway.
+/// ... if the set is so large that its tables exceed the cache anyway.
 const LARGE_SET: usize = 1 << 19;
 
-/// Rows of a table that stay in a core's own cache: the size of a part in the rough order.
+/// Rows of a table that fit into a core's own cache: the size of a part in the rough order.
 const ROWS_OF_A_PART: usize = 1 << 15;
 
-/// The most parts: writing to more places at a time than this is slow.
+/// Limits the number of parts, because writing to more places at a time is slow.
 const MOST_PARTS_BITS: u32 = 10;
 
 /// Buckets up to this length are compared window by window.
 const SHORT: usize = 8 * WINDOW;
 
-/// Likely matches finished together.
+/// Likely matches that are finished together.
 const LIKELY: usize = 32;
 
 pub(super) struct Search<'a> {
@@ -59,21 +58,21 @@ pub(super) struct Search<'a> {
     pub(super) visit: &'a mut dyn FnMut(usize, Match) -> ControlFlow<()>,
 }
 
-/// A query, as the tables see it.
+/// A query prepared for the tables.
 #[derive(Clone, Copy, Default)]
-struct Asked {
+struct QueryBits {
     bits: u64,
-    /// Position in the chunk of queries.
+    /// Index in the chunk of queries.
     slot: u32,
 }
 
-/// One bucket to look into.
+/// A bucket to compare.
 #[derive(Clone, Copy, Default)]
 struct Probe {
     slot: u32,
     table: u32,
     prefix: u32,
-    /// Bits in which `prefix` differs from the query's own.
+    /// Bits in which `prefix` differs from that of the query.
     flips: u32,
     start: u32,
     end: u32,
@@ -89,13 +88,13 @@ struct Likely {
     row: u32,
 }
 
-/// Probes on their way.
+/// Probes in flight.
 struct Ring {
     probes: [Probe; RING],
-    /// Probes that entered; the last one is at `(entered - 1) % RING`.
+    /// Number of probes added; the last one is at `(entered - 1) % RING`.
     entered: usize,
     likely: Vec<Likely>,
-    /// Bit `slot` is set when that query wants no more.
+    /// Bit `slot` is set if that query is finished.
     done: Vec<u64>,
     /// Number of the query in slot 0.
     first: usize,
@@ -124,7 +123,7 @@ impl Work for Search<'_> {
         };
         let rows = self.pages.fingerprints().len();
         let ordered = self.queries.len() >= LARGE_BATCH && rows >= LARGE_SET;
-        let together = if ordered { CHUNK } else { TOGETHER };
+        let together = if ordered { CHUNK } else { BATCH_SIZE };
         let parts_bits = (rows / ROWS_OF_A_PART).max(1).ilog2().min(MOST_PARTS_BITS);
         let (mut asked, mut in_order) = (Vec::new(), Vec::new());
         let mut probes = 0;
@@ -137,14 +136,15 @@ impl Work for Search<'_> {
                 let slots = (part * together) as u32..;
                 let queries = queries.iter().zip(slots);
                 asked.clear();
-                asked
-                    .extend(queries.map(|(q, slot)| Asked { bits: q.fingerprint.to_bits(), slot }));
+                asked.extend(
+                    queries.map(|(q, slot)| QueryBits { bits: q.fingerprint.to_bits(), slot }),
+                );
                 for (t, table) in self.tables.iter().enumerate() {
                     if ordered {
                         order(lanes, table, parts_bits, &asked, &mut in_order);
                     }
                     let asked = if ordered { &in_order } else { &asked };
-                    self.ask(lanes, &mut ring, t as u32, asked);
+                    self.probe_all(lanes, &mut ring, t as u32, asked);
                 }
             }
             probes += ring.entered as u64;
@@ -160,11 +160,11 @@ fn order<L: Lanes>(
     lanes: L,
     table: &Table,
     parts_bits: u32,
-    asked: &[Asked],
-    in_order: &mut Vec<Asked>,
+    asked: &[QueryBits],
+    in_order: &mut Vec<QueryBits>,
 ) {
     let shift = table.prefix.bits().saturating_sub(parts_bits);
-    let part = |asked: &Asked| (lanes.gather(&table.prefix, asked.bits) >> shift) as usize;
+    let part = |asked: &QueryBits| (lanes.gather(&table.prefix, asked.bits) >> shift) as usize;
     let mut ends = [0usize; (1 << MOST_PARTS_BITS) + 1];
     for query in asked {
         ends[part(query) + 1] += 1;
@@ -172,7 +172,7 @@ fn order<L: Lanes>(
     for i in 1..ends.len() {
         ends[i] += ends[i - 1];
     }
-    in_order.resize(asked.len(), Asked::default());
+    in_order.resize(asked.len(), QueryBits::default());
     for query in asked {
         let end = &mut ends[part(query)];
         in_order[*end] = *query;
@@ -181,9 +181,9 @@ fn order<L: Lanes>(
 }
 
 impl Search<'_> {
-    /// All probes of these queries into one table.
+    /// Runs all probes of these queries into one table.
     #[inline(always)]
-    fn ask<L: Lanes>(&mut self, lanes: L, ring: &mut Ring, t: u32, asked: &[Asked]) {
+    fn probe_all<L: Lanes>(&mut self, lanes: L, ring: &mut Ring, t: u32, asked: &[QueryBits]) {
         let table = &self.tables[t as usize];
         let radius = table.radius.min(self.bound);
         for query in asked {
@@ -200,7 +200,7 @@ impl Search<'_> {
         }
     }
 
-    /// A new probe enters, and two older ones take a step.
+    /// Adds a probe, and lets two older ones take a step.
     #[inline(always)]
     fn enter<L: Lanes>(&mut self, lanes: L, ring: &mut Ring, probe: Probe) {
         self.tables[probe.table as usize].prefetch_directory(probe.prefix);
@@ -214,7 +214,7 @@ impl Search<'_> {
         }
     }
 
-    /// The probes still on their way take their last steps.
+    /// Finishes the probes in flight.
     #[inline(always)]
     fn drain<L: Lanes>(&mut self, lanes: L, ring: &mut Ring) {
         for number in ring.entered.saturating_sub(LAG)..ring.entered {
@@ -253,7 +253,7 @@ impl Search<'_> {
                 let filter = probe.filter as u32;
                 if end - start <= SHORT {
                     let mut offset = 0;
-                    // The column is longer than its rows, so there is always a whole window.
+                    // The column is longer than its rows, so a whole window always exists.
                     while let Some(window) = filters[start + offset..].first_chunk::<WINDOW>() {
                         let inside = (1u32 << (end - start - offset).min(WINDOW)) - 1;
                         let mut near = u32::from(lanes.within_16(window, filter, left)) & inside;
@@ -286,7 +286,7 @@ impl Search<'_> {
         }
     }
 
-    /// Compares whole and reports. Matches are rare, so this stays out of the loop above.
+    /// Compares whole fingerprints and reports matches. Rare, so kept out of the loop above.
     #[inline(never)]
     fn report(&mut self, ring: &mut Ring) {
         for likely in &mut ring.likely {

@@ -3,36 +3,36 @@
 //! ```text
 //!   fingerprint  =  prefix (p bits of the key)  +  filter (32 bits)  +  the rest
 //!
-//!   directory   2^p + 1 numbers      where each prefix's bucket starts
+//!   directory   2^p + 1 numbers      start of each prefix's bucket
 //!   filters     4 bytes a row        bucket after bucket
-//!   rows        log2(rows) bits      which row of the collection that is
+//!   rows        log2(rows) bits      row of the collection
 //! ```
 //!
-//! The prefix follows from the directory. The rest is not stored: at `k = 3` the 32 bits let by about one unrelated
-//! fingerprint in a million, and what passes is compared whole in the collection. Where the bound is wide, the
-//! filter is all that the prefix leaves, 8 bytes a row. A lookup without a match reads one line of the directory
-//! and one or two of the filters.
+//! The prefix follows from the directory. The rest is not stored: at `k = 3` the 32 bits pass about one
+//! unrelated fingerprint in a million, and those are compared completely in the collection. For a wide bound,
+//! the filter has all bits outside the prefix, 8 bytes per row. A lookup without a match reads one line of the
+//! directory and one or two of the filters.
 
 use super::design::Key;
 use crate::hamming::BitGather;
 use crate::hamming::memory::{filled, prefetch};
 use crate::index::packed::PackedInts;
 
-/// A share of the fingerprints that sorts in the cache: the first bits of the prefix.
+/// Sorting first splits by this many bits, so that each partition fits into the cache.
 const PARTITION_BITS: u32 = 8;
 
-/// Bits of a fingerprint compared inside a bucket, usually.
+/// Bits of a fingerprint in a narrow filter.
 const NARROW_BITS: u32 = 32;
 
-/// Beyond this bound 32 bits let by so many unrelated fingerprints (2.5 in a hundred at 10) that looking at
+/// Above this bound, 32 bits pass so many unrelated fingerprints (2.5 percent at 10) that comparing
 /// them costs more than reading wider filters.
 const WIDEST_FOR_NARROW: u32 = 9;
 
-/// Narrow filters compared in one go; a column is this much longer than its rows, so that a
-/// window may start at any of them.
+/// Narrow filters compared at a time; a column is this much longer than its rows, so that a window
+/// may start at any row.
 pub(super) const WINDOW: usize = 16;
 
-/// Lines of a long bucket asked for ahead; the CPU itself follows a longer run.
+/// Lines of a long bucket to prefetch; the CPU prefetches the rest by itself.
 const LINES_AHEAD: usize = 8;
 
 #[derive(Clone, Debug)]
@@ -40,19 +40,19 @@ pub(super) struct Table {
     pub(super) prefix: BitGather,
     pub(super) filter: BitGather,
     pub(super) radius: u32,
-    /// Earlier tables whose verdict follows from this table's prefix and filter alone.
+    /// Earlier tables whose result follows from this table's prefix and filter alone.
     pub(super) earlier_keys: Vec<EarlierKey>,
     directory: Vec<u32>,
     pub(super) filters: Filters,
     rows: PackedInts,
 }
 
-/// The filter of each row, bucket after bucket, and [`WINDOW`] more elements.
+/// The filters of all rows, bucket by bucket, and [`WINDOW`] more elements.
 #[derive(Clone, Debug)]
 pub(super) enum Filters {
     /// 32 bits.
     Narrow(Vec<u32>),
-    /// Everything but the prefix.
+    /// All bits outside the prefix.
     Wide(Vec<u64>),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct EarlierKey {
 }
 
 impl EarlierKey {
-    /// Has the earlier table found a match whose prefix and filter differ like this?
+    /// Whether the earlier table finds a match whose prefix and filter differ like this.
     #[inline(always)]
     pub(super) fn finds(&self, prefix_flips: u32, filter_flips: u64) -> bool {
         let flips = (prefix_flips & self.in_prefix).count_ones()
@@ -75,7 +75,7 @@ impl EarlierKey {
 }
 
 impl Table {
-    /// Sorts `fingerprints` by the top `prefix_bits` bits of `key`, to be asked within `bound`.
+    /// Sorts `fingerprints` by the top `prefix_bits` bits of `key`, for searches within `bound`.
     pub(super) fn build(fingerprints: &[u64], key: Key, prefix_bits: u32, bound: u32) -> Self {
         let prefix = BitGather::new(highest(key.mask, prefix_bits));
         let length = fingerprints.len() + WINDOW;
@@ -101,8 +101,8 @@ impl Table {
         table
     }
 
-    /// Notes which of the `earlier` tables can be decided without leaving this one.
-    pub(super) fn note_earlier(&mut self, earlier: &[Table]) {
+    /// Records which of the `earlier` tables can be decided from this one.
+    pub(super) fn set_earlier(&mut self, earlier: &[Table]) {
         let known = self.prefix.mask() | self.filter.mask();
         let tellable = earlier.iter().filter(|other| other.prefix.mask() & !known == 0);
         self.earlier_keys = tellable
@@ -115,8 +115,8 @@ impl Table {
         self.earlier_keys.shrink_to_fit();
     }
 
-    /// First by a few bits into partitions, then each partition in the cache: writing straight
-    /// to the final places would miss the cache on every row.
+    /// Partitions by a few bits, then sorts each partition in the cache: writing directly to the
+    /// final places would miss the cache on every row.
     fn fill(&mut self, fingerprints: &[u64]) {
         let shift = self.prefix.bits().saturating_sub(PARTITION_BITS);
         let partitions = (self.directory.len() - 1) >> shift;
@@ -147,13 +147,13 @@ impl Table {
         }
     }
 
-    /// Asks for the directory line of a prefix.
+    /// Requests the directory line of a prefix.
     #[inline(always)]
     pub(super) fn prefetch_directory(&self, prefix: u32) {
         prefetch(&self.directory, prefix as usize);
     }
 
-    /// Where the bucket of a prefix starts and ends; asks for its first lines.
+    /// Start and end of the bucket of a prefix; requests its first lines.
     #[inline(always)]
     pub(super) fn bucket(&self, prefix: u32) -> (u32, u32) {
         let start = self.directory[prefix as usize];
@@ -165,20 +165,20 @@ impl Table {
         (start, end)
     }
 
-    /// Asks for the line that says which row `place` is.
+    /// Requests the line that holds the row at `place`.
     #[inline(always)]
     pub(super) fn prefetch_row(&self, place: u32) {
         self.rows.prefetch(place as usize);
     }
 
-    /// The row of the collection at a place in this table.
+    /// The row of the collection at a place of this table.
     #[inline(always)]
     pub(super) fn row(&self, place: u32) -> usize {
         self.rows.get(place as usize) as usize
     }
 
-    /// What [`memory_bytes`](Self::memory_bytes) will be, without the lists of runs and of
-    /// earlier tables; and the table itself, which lies on the heap of its owner.
+    /// Predicts [`memory_bytes`](Self::memory_bytes) plus the size of this struct, without the
+    /// lists of runs and of earlier tables.
     pub(super) fn predicted_bytes(rows: u64, prefix_bits: u32, bound: u32) -> u64 {
         let filter = if bound <= WIDEST_FOR_NARROW { size_of::<u32>() } else { size_of::<u64>() };
         let directory = ((1u64 << prefix_bits) + 1) * size_of::<u32>() as u64;
@@ -189,7 +189,7 @@ impl Table {
             + size_of::<Self>() as u64
     }
 
-    /// Heap bytes held.
+    /// Heap memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let filters = match &self.filters {
             Filters::Narrow(filters) => filters.capacity() * size_of::<u32>(),
@@ -204,7 +204,7 @@ impl Table {
     }
 }
 
-/// Asks for the first and last element's lines, and for some between when there are more.
+/// Requests the lines of the first and last element, and some between.
 #[inline(always)]
 fn prefetch_range<T>(column: &[T], start: usize, end: usize) {
     let per_line = 64 / size_of::<T>();
@@ -217,7 +217,7 @@ fn prefetch_range<T>(column: &[T], start: usize, end: usize) {
     }
 }
 
-/// Counts each prefix, then adds up: entry `x` is how many fingerprints have a prefix below `x`.
+/// Counts prefixes, then sums: entry `x` is the number of fingerprints with a prefix less than `x`.
 fn directory(fingerprints: &[u64], prefix: &BitGather) -> Vec<u32> {
     let mut starts = filled((1usize << prefix.bits()) + 1, 0u32);
     for &fingerprint in fingerprints {
@@ -231,7 +231,7 @@ fn directory(fingerprints: &[u64], prefix: &BitGather) -> Vec<u32> {
     starts
 }
 
-/// The `count` highest set bits of `mask`, or all of them.
+/// The `count` highest set bits of `mask`, or all if there are fewer.
 pub(super) fn highest(mask: u64, count: u32) -> u64 {
     let mut low = mask;
     for _ in 0..count.min(mask.count_ones()) {

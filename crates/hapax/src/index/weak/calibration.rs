@@ -1,43 +1,43 @@
 //! Learns from pairs how likely a bit of a near-duplicate is flipped.
 //!
-//! A bit with sum `W` has the *strength* `|W| / rms`, with `rms` the root mean square of the document's 64 sums:
-//! near 0 a small edit flips it, from about 1 on hardly any does. A [`Calibration`] is a sample of pairs:
-//! strengths, and which bits were flipped. From those within a bound a [`Shape`] is fitted. Does not know an index:
-//! see its [`plan`](super::plan).
+//! The *strength* of a bit with sum `W` is `|W| / rms`, where `rms` is the root mean square of the document's
+//! 64 sums: near 0 a small edit flips it, from about 1 on hardly any does. A [`Calibration`] is a sample of
+//! pairs: strengths, and which bits are flipped. A [`Shape`] is fitted to the pairs within a bound. Does not
+//! use an index; [`plan`](super::plan) does.
 //!
 //! Source: Sood 2011, IV.A; the logistic shape, the fit and the normalisation are ours.
 //!
 //! | shape | flip probability at strength z | |
 //! |---|---|---|
-//! | logistic | `1 / (1 + exp(a + b z))` | edits are large and small, and their mixture has a long tail |
-//! | normal | `Phi(-z / s)` | all edits of one size; as few probes as the logistic one at 0.95, more at 0.99 |
-//! | linear | `c (1 - z / 8)` | equation 4.5, since the length of W is 8 rms; six times the probes |
+//! | logistic | `1 / (1 + exp(a + b z))` | a mixture of large and small edits, with a long tail |
+//! | normal | `Phi(-z / s)` | edits of one size; as few probes as logistic at 0.95, more at 0.99 |
+//! | linear | `c (1 - z / 8)` | equation 4.5, because the length of W is 8 rms; six times the probes |
 
 use std::sync::OnceLock;
 
 use crate::fingerprint::BitSums;
 
-/// Strengths are kept in steps of `1 / STEPS`, up to 255 of them. A stronger bit than that (two
-/// times the mean) is never seen to flip.
+/// Strengths are stored in steps of `1 / STEPS`, up to 255. Stronger bits (twice the mean) do not
+/// flip in practice.
 const STEPS: f32 = 128.0;
 
-/// How many different strengths there are.
+/// Number of different strengths.
 pub(super) const LEVELS: usize = 256;
 
-/// Pairs kept. Half of them choose bits and the other half say when to stop; the 0.99 quantile of
-/// 32,000 is known to 0.0006, if they are of different families.
+/// Maximum number of pairs. One half chooses bits and the other half decides when to stop; the 0.99
+/// quantile of 32,000 is known to 0.0006, if they are of different families.
 const MOST_PAIRS: usize = 64_000;
 
-/// Pairs imagined when there are none.
+/// Number of generated pairs if there are none.
 const IMAGINED_PAIRS: usize = 6000;
 
-/// With fewer pairs than this within a bound, the sample is filled up from a model.
+/// If fewer pairs are within a bound, the sample is extended from a model.
 pub(super) const FEWEST_PAIRS: usize = 200;
 
-/// How the probability of a flip falls with the strength of a bit.
+/// How the probability of a flip decreases with the strength of a bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// Log-odds fall in a straight line.
+    /// Log-odds decrease linearly.
     #[default]
     Logistic,
     /// The tail of a normal distribution.
@@ -46,7 +46,7 @@ pub enum Shape {
     Linear,
 }
 
-/// A sample of near-duplicates: what is known of flips.
+/// A sample of near-duplicates, to learn flips from.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     shape: Shape,
@@ -62,9 +62,9 @@ pub(super) struct SamplePair {
 
 impl Calibration {
     /// From near-duplicates: the sums of one page, and the XOR of the two fingerprints. Pairs of
-    /// equal fingerprints teach nothing and are left out. A few thousand suffice; of more than
-    /// 64,000 an even selection is kept. Keep the pairs of a page together: halves of the sample
-    /// are then of different pages, and it is known how many pages speak.
+    /// equal fingerprints teach nothing and are ignored. A few thousand suffice; of more than
+    /// 64,000 an even selection is kept. Keep the pairs of a page together, so that the halves of
+    /// the sample are of different pages and the number of pages is known.
     pub fn fit<'a>(pairs: impl IntoIterator<Item = (&'a BitSums, u64)>) -> Self {
         let all: Vec<SamplePair> = pairs
             .into_iter()
@@ -76,25 +76,25 @@ impl Calibration {
         Self { shape: Shape::default(), pairs }
     }
 
-    /// With a curve of another shape.
+    /// Uses a curve of another shape.
     #[must_use]
     pub fn shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
     }
 
-    /// How many pairs are known.
+    /// Number of pairs.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Are no pairs known?
+    /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// The positions of all bits, those flipped least within `bound` first; the highest first
-    /// when nothing is known. Only the first half of the pairs is asked.
+    /// All bit positions, those flipped least within `bound` first; the highest first without data.
+    /// Uses the first half of the pairs.
     pub(super) fn least_flipped(&self, bound: u32) -> [u8; 64] {
         let mut flipped = [0u32; 64];
         let pairs = &self.pairs[..self.pairs.len() / 2];
@@ -108,8 +108,8 @@ impl Calibration {
         order
     }
 
-    /// The pairs within `bound` in the second half of the sample, filled up from a model when there
-    /// are too few, and the curve fitted to them.
+    /// The pairs within `bound` in the second half of the sample, extended from a model if they are
+    /// too few, and the curve fitted to them.
     pub(super) fn within(&self, bound: u32) -> (Vec<SamplePair>, Curve) {
         let mut pairs = self.pairs[self.pairs.len() / 2..].to_vec();
         pairs.retain(|pair| pair.flips.count_ones() <= bound);
@@ -121,16 +121,16 @@ impl Calibration {
     }
 }
 
-/// For when no pairs are at hand: pairs are imagined whose sums are normal and whose edits change
-/// them by anything from a fiftieth to a half of their size. Real recall then differs from the
-/// asked one by what real edits differ from these; measure, or [`fit`](Calibration::fit).
+/// For use without pairs: generates pairs with normal sums and edits of a fiftieth to a half of
+/// their size. Recall then differs from the requested one as far as real edits differ from these;
+/// measure it, or [`fit`](Calibration::fit).
 impl Default for Calibration {
     fn default() -> Self {
         Self { shape: Shape::default(), pairs: Vec::new() }
     }
 }
 
-/// The strength of each bit, in steps. All are 0 when the sums are.
+/// The strength of each bit, in steps. All are 0 if all sums are.
 fn strengths(sums: &BitSums) -> [u8; 64] {
     let unit = steps_per_unit(sums);
     sums.as_array().map(|sum| level(sum, unit) as u8)
@@ -142,10 +142,10 @@ pub(super) fn level(sum: i64, steps_per_unit: f32) -> u32 {
     ((sum as f32).abs() * steps_per_unit).min((LEVELS - 1) as f32) as u32
 }
 
-/// What the size of a sum is multiplied by to give its strength in steps; 0 when all sums are.
+/// Factor that turns the size of a sum into its strength in steps; 0 if all sums are 0.
 #[inline(always)]
 pub(super) fn steps_per_unit(sums: &BitSums) -> f32 {
-    // Sixteen sums side by side: the compiler keeps them in a register or two.
+    // Sixteen sums in parallel, which the compiler keeps in a register or two.
     let mut squares = [0f32; 16];
     for some in sums.as_array().as_chunks::<16>().0 {
         for (square, &sum) in squares.iter_mut().zip(some) {
@@ -157,14 +157,14 @@ pub(super) fn steps_per_unit(sums: &BitSums) -> f32 {
     if mean > 0.0 { STEPS * UNIT / mean.sqrt() } else { 0.0 }
 }
 
-/// Sums are squared in units of 2^32: the square of none of them is too large or too small then.
+/// Sums are squared in units of 2^32, so that no square overflows or underflows.
 const UNIT: f32 = 1.0 / 4_294_967_296.0;
 
 /// The odds of a flip at each strength.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     pub(super) odds: [f32; LEVELS],
-    /// Mean share of flipped bits.
+    /// Average share of flipped bits.
     pub(super) share: f64,
 }
 
@@ -214,8 +214,8 @@ fn strength(level: usize) -> f64 {
 fn fit_logistic(seen: &[(f64, f64); LEVELS]) -> (f64, f64) {
     let (mut a, mut b) = (1.0, 5.0);
     for _ in 0..30 {
-        // Gradient and curvature of the log-likelihood; a slight pull towards the start keeps
-        // a sample without flips finite.
+        // Gradient and curvature of the log-likelihood; a small prior keeps the result finite for a
+        // sample without flips.
         let pull = 1e-3;
         let (mut ga, mut gb) = (pull * (1.0 - a), pull * (5.0 - b));
         let (mut haa, mut hab, mut hbb) = (pull, 0.0, pull);
@@ -234,14 +234,14 @@ fn fit_logistic(seen: &[(f64, f64); LEVELS]) -> (f64, f64) {
             break;
         }
         let (da, db) = ((hbb * ga - hab * gb) / determinant, (haa * gb - hab * ga) / determinant);
-        // Newton's method may overshoot far from the answer.
+        // Newton's method may overshoot.
         a = (a + da.clamp(-1.0, 1.0)).clamp(-20.0, 20.0);
         b = (b + db.clamp(-3.0, 3.0)).clamp(0.0, 100.0);
     }
     (a, b)
 }
 
-/// The likeliest spread of the normal shape.
+/// The most likely spread of the normal shape.
 fn fit_spread(seen: &[(f64, f64); LEVELS]) -> f64 {
     let likelihood = |spread: f64| -> f64 {
         let each = seen.iter().enumerate().filter(|(_, seen)| seen.1 > 0.0);
@@ -258,7 +258,7 @@ fn fit_spread(seen: &[(f64, f64); LEVELS]) -> f64 {
         .map_or(0.2, |best| best.1)
 }
 
-/// How likely a standard normal value is to exceed `x`, for `x` of 0 or more, to about 1e-7.
+/// The probability that a standard normal value exceeds `x`, for `x` of 0 or more, to about 1e-7.
 fn normal_tail(x: f64) -> f64 {
     // Abramowitz and Stegun, 7.1.26.
     let y = x / std::f64::consts::SQRT_2;
@@ -289,7 +289,7 @@ fn imagined() -> &'static [SamplePair] {
     })
 }
 
-/// Random numbers, the same each time (Steele, Lea and Flood's SplitMix).
+/// A reproducible random sequence (SplitMix of Steele, Lea and Flood).
 struct Noise(u64);
 
 impl Noise {
@@ -301,7 +301,7 @@ impl Noise {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Twelve uniform values make nearly a normal one.
+    /// The sum of twelve uniform values is nearly normal.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }

@@ -1,10 +1,10 @@
-//! Enumerates the likeliest sets of flipped bits, each exactly once.
+//! Enumerates the most likely sets of flipped bits, each exactly once.
 //!
-//! Bits are ranked, the weakest first, each with *odds* that a near-duplicate has it flipped. A set's weight is the
-//! product of its odds and a factor for its size; it never exceeds that of a part. [`Likeliest`] gives sets in
-//! order of weight from a heap: a set has at most two followers of its size, and every set but the first follows
-//! exactly one. [`above`] gives all sets down to a weight in no order, several times faster. Both multiply in the
-//! same order, so weights agree to the last bit.
+//! Bits are ranked, weakest first, each with the *odds* that a near-duplicate has it flipped. The weight of a
+//! set is the product of its odds and a factor for its size; it never exceeds that of a subset. [`Likeliest`]
+//! yields sets in order of weight from a heap: a set has at most two followers of its size, and every set but
+//! the first follows exactly one. [`above`] yields all sets down to a weight, unordered and several times
+//! faster. Both multiply in the same order, so weights are equal to the last bit.
 //!
 //! Source: Sood 2011, IV.B, algorithm 2.
 //!
@@ -15,34 +15,34 @@
 
 use std::collections::BinaryHeap;
 
-/// The most bits that can be ranked.
+/// Maximum number of ranked bits.
 pub(super) const MOST_RANKS: usize = 32;
 
-/// The most flips in a set.
+/// Maximum number of flips in a set.
 pub(super) const MOST_FLIPS: usize = 16;
 
-/// Odds so small that a bit makes no difference to the weight of all sets.
+/// Odds so small that a bit does not affect the total weight.
 const NEGLIGIBLE: f32 = 2e-4;
 
 /// Queries ranked together.
-pub(super) const TOGETHER: usize = 16;
+pub(super) const BATCH_SIZE: usize = 16;
 
-/// What sets are weighed by.
+/// The odds of a query's bits, in order of rank.
 #[derive(Clone, Debug)]
 pub(super) struct Ranking {
-    /// Odds of each rank, falling, at most 1.
+    /// Odds of each rank, descending, at most 1.
     pub(super) odds: [f32; MOST_RANKS],
-    /// The bit of the prefix that each rank stands for.
+    /// The bit of the prefix with each rank.
     pub(super) bits: [u32; MOST_RANKS],
     pub(super) ranks: usize,
-    /// Factor of a set of each size: 1, not rising, and 0 beyond `most`.
+    /// Factor for each size of a set: starts at 1, does not increase, and is 0 beyond `most`.
     pub(super) sizes: [f32; MOST_FLIPS + 1],
-    /// The most flips.
+    /// Maximum number of flips.
     pub(super) most: usize,
 }
 
 impl Ranking {
-    /// The weight of all sets together, but for the least likely bits.
+    /// The total weight of all sets, without the least likely bits.
     #[inline(always)]
     pub(super) fn total(&self) -> f32 {
         // Arrays of a fixed size stay in registers.
@@ -65,7 +65,7 @@ impl Ranking {
         by_size.iter().zip(&self.sizes).fold(0.0, |total, (odds, share)| total + odds * share)
     }
 
-    /// The weight of the ranks set in `set`.
+    /// The weight of a set of ranks.
     #[inline(always)]
     fn weight(&self, set: u32) -> f32 {
         let mut left = set;
@@ -77,7 +77,7 @@ impl Ranking {
         product * self.sizes[set.count_ones() as usize]
     }
 
-    /// The bits of the prefix that a set of ranks stands for.
+    /// The bits of the prefix for a set of ranks.
     #[inline(always)]
     fn flips(&self, set: u32) -> u32 {
         let mut left = set;
@@ -98,11 +98,11 @@ pub(super) struct Combination {
     pub(super) weight: f32,
 }
 
-/// Sets in order of weight. The heap is kept from query to query.
+/// Yields sets in order of weight. The heap is reused between queries.
 #[derive(Debug, Default)]
 pub(super) struct Likeliest {
-    /// Weight as an integer (the order of positive floats is that of their bits) above the
-    /// complement of the set, so that equal weights come in the order of their sets.
+    /// The weight as an integer (positive floats sort like their bits) above the complement of the
+    /// set, so that equal weights are in the order of their sets.
     heap: BinaryHeap<u64>,
 }
 
@@ -117,12 +117,13 @@ impl Likeliest {
         self.heap.push(u64::from(weight.to_bits()) << 32 | u64::from(!set));
     }
 
-    /// The likeliest set not given yet.
+    /// The next most likely set.
     pub(super) fn next(&mut self, ranking: &Ranking) -> Option<Combination> {
         let top = self.heap.pop()?;
         let set = !(top as u32);
         let size = set.count_ones();
-        // The first set of a size is the weakest bits; it brings in the first of the next size.
+        // The first set of a size has the weakest bits, and is followed by the first of the next
+        // size.
         let first_of_size = set.trailing_ones() == size;
         if first_of_size && (size as usize) < ranking.most.min(ranking.ranks) {
             self.push(ranking, set << 1 | 1);
@@ -142,7 +143,7 @@ fn next(set: u32, ranks: usize) -> [Option<u32>; 2] {
     }
     let highest = set.ilog2();
     let moved = (highest as usize + 1 < ranks).then(|| set ^ (0b11 << highest));
-    // Ones from the top down: the run that the highest rank belongs to.
+    // The run of ones that includes the highest rank.
     let run = (set << (u32::BITS - 1 - highest)).leading_ones();
     let start = highest + 1 - run;
     let gap_of_one = start >= 2 && set >> (start - 2) & 1 == 1;
@@ -158,22 +159,21 @@ struct Extendable {
     size: u32,
 }
 
-/// Sets found, in memory that is used again.
+/// The sets found, in reused memory.
 #[derive(Debug, Default)]
 pub(super) struct Enumeration {
-    /// Longer than what is found, so that a set can be written without a call.
+    /// Longer than the number of sets, so that a set can be written without a call.
     sets: Vec<Extendable>,
     found: usize,
 }
 
 impl Enumeration {
-    /// The flips of each set and how many they are.
+    /// The flips of each set and their number.
     #[inline(always)]
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         self.sets[..self.found].iter().map(|set| (set.flips, set.size))
     }
 
-    /// How many sets there are.
     pub(super) fn len(&self) -> usize {
         self.found
     }
@@ -189,7 +189,7 @@ impl Enumeration {
         self.found += 1;
     }
 
-    /// Room for as many more as there are ranks.
+    /// Reserves space for as many sets as there are ranks.
     #[inline(always)]
     fn make_room(&mut self) {
         let least = self.found + MOST_RANKS;
@@ -199,8 +199,8 @@ impl Enumeration {
     }
 }
 
-/// Finds each set that weighs `least` or more, smaller ones before larger ones; gives back their
-/// weight. The empty set is found even if it weighs less.
+/// Finds every set with weight `least` or more, smaller ones before larger ones, and returns their
+/// total weight. Always finds the empty set.
 #[inline(never)]
 pub(super) fn above(ranking: &Ranking, least: f32, found: &mut Enumeration) -> f32 {
     let ranks = ranking.ranks.min(MOST_RANKS);
@@ -209,7 +209,7 @@ pub(super) fn above(ranking: &Ranking, least: f32, found: &mut Enumeration) -> f
     found.sets[0] = Extendable { product: 1.0, ..Extendable::default() };
     found.found = 1;
     let mut covered = ranking.sizes[0];
-    // Those found first are extended first, until none is left to be extended.
+    // Extends the sets in the order of their discovery.
     let mut at = 0;
     while at < found.found {
         let Extendable { flips, product, next, size } = found.sets[at];
@@ -243,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    /// Odds and size factors of which some are equal and some are nothing.
+    /// Some odds and size factors are equal, some are zero.
     fn rankings() -> impl Strategy<Value = Ranking> {
         let odds = prop_oneof![Just(0.0f32), Just(0.5), Just(1.0), 0.0f32..1.0];
         (vec(odds, 0..9), vec(0.0f32..=1.0, MOST_FLIPS), 0usize..=9).prop_map(
@@ -255,7 +255,7 @@ mod tests {
                 for (i, factor) in factors.iter().enumerate() {
                     sizes[i + 1] = if i < most { sizes[i] * factor } else { 0.0 };
                 }
-                // Ranks stand for the bits of the prefix in reverse.
+                // Ranks are the bits of the prefix in reverse.
                 let bits = std::array::from_fn(|rank| {
                     given.len().checked_sub(rank + 1).map_or(0, |bit| 1 << bit)
                 });
@@ -264,7 +264,7 @@ mod tests {
         )
     }
 
-    /// Every set of at most `most` ranks, weighed one by one.
+    /// Reference implementation: weighs every set of at most `most` ranks.
     fn brute_force(ranking: &Ranking) -> Vec<Combination> {
         (0..1u32 << ranking.ranks)
             .filter(|set| set.count_ones() as usize <= ranking.most)
@@ -295,7 +295,7 @@ mod tests {
         }
 
         #[test]
-        fn all_sets_above_a_weight_are_those_the_heap_gives_first(
+        fn all_sets_above_a_weight_are_the_first_from_the_heap(
             ranking in rankings(),
             least in 0.0f32..1.0,
         ) {
@@ -321,7 +321,8 @@ mod tests {
 
     #[test]
     fn the_example_of_the_thesis_follows() {
-        // Its ranks count from 1: {1,2,3} is followed by {1,2,4} only, and that by two.
+        // The thesis counts ranks from 1: {1,2,3} is followed by {1,2,4} only, and that by two
+        // sets.
         assert_eq!(next(0b0111, 6), [Some(0b1011), None]);
         assert_eq!(next(0b1011, 6), [Some(0b10011), Some(0b1101)]);
         assert_eq!(next(0b1101, 6), [Some(0b10101), Some(0b1110)]);

@@ -1,9 +1,9 @@
-//! Compares the fingerprints of buckets.
+//! Compares queries with the fingerprints of buckets.
 //!
-//! A bucket's filters are compared without a branch, and rows are identified only if one passed; those are compared
-//! whole when some dozens have gathered, with memory prefetched. Probes come as they are ([`Compare`]), or in the
-//! order of their buckets ([`compare_in_order`]): then a bucket is read from memory once, and the CPU predicts its
-//! length.
+//! Filters of a bucket are compared without branches; rows are identified only if one passed and compared
+//! completely when some dozens have gathered, with memory prefetched. Probes are processed as they come
+//! ([`Compare`]) or in the order of their buckets ([`compare_in_order`]), which reads each bucket from memory
+//! once and makes its length predictable.
 
 use std::ops::ControlFlow;
 
@@ -11,22 +11,22 @@ use super::table::{STRIDE, Table, WINDOW};
 use crate::hamming::{Lanes, Work};
 use crate::index::near::{Match, Query};
 
-/// How many probes ahead memory is asked for.
+/// Number of probes to prefetch ahead.
 const LAG: usize = 8;
 
-/// Rows that passed the filter and are looked at together.
+/// Rows that passed the filter and are compared together.
 const LIKELY: usize = 64;
 
-/// Bits of [`Probe::slot`] below the query's number: how many flips are left.
+/// Bits of [`Probe::slot`] below the query's number; they hold the remaining flips.
 pub(super) const LEFT_BITS: u32 = 5;
 
-/// One bucket to look into.
+/// A bucket to compare.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    /// Number of the query, and how many flips are left.
+    /// Number of the query, and the remaining flips.
     pub(super) slot: u32,
     pub(super) prefix: u32,
-    /// What the query has there.
+    /// The filter bits of the query.
     pub(super) filter: u32,
 }
 
@@ -51,18 +51,18 @@ struct Likely {
     distance: u32,
 }
 
-/// Queries, and what became of them so far.
+/// The queries of a batch and their state.
 pub(super) struct Answering<'a> {
     table: &'a Table,
     pub(super) queries: &'a [Query<'a>],
     bound: u32,
     visit: &'a mut dyn FnMut(usize, Match) -> ControlFlow<()>,
-    /// What prefix and filter leave of each query, once it is known.
+    /// For each query, the bits outside prefix and filter, once they are known.
     pub(super) tails: Vec<u32>,
-    /// Bit `number` is set when that query wants no more.
+    /// Bit `number` is set if that query is finished.
     done: Vec<u64>,
     likely: Vec<Likely>,
-    /// Fingerprints compared.
+    /// Number of fingerprints compared.
     pub(super) compared: u64,
 }
 
@@ -84,9 +84,9 @@ impl<'a> Answering<'a> {
         self.done[number / 64] >> (number % 64) & 1 == 1
     }
 
-    /// Of the rows from `at` on, those in `near` passed the filter.
+    /// Records that the rows of `near`, counted from `at`, passed the filter.
     #[inline(never)]
-    fn note(&mut self, probe: &Probe, at: usize, mut near: u32) {
+    fn add_passed(&mut self, probe: &Probe, at: usize, mut near: u32) {
         let flipped = self.bound - probe.left();
         while near != 0 {
             let row = at + near.trailing_zeros() as usize;
@@ -104,7 +104,7 @@ impl<'a> Answering<'a> {
         }
     }
 
-    /// Compares tails and reports. Matches are rare, so this stays out of the loops.
+    /// Compares tails and reports matches. Rare, so kept out of the loops.
     #[inline(never)]
     pub(super) fn report(&mut self) {
         for at in 0..self.likely.len() {
@@ -121,7 +121,7 @@ impl<'a> Answering<'a> {
     }
 }
 
-/// All these probes, one after the other.
+/// Compares all these probes, one after the other.
 pub(super) struct Compare<'a, 'b> {
     pub(super) probes: &'a [Probe],
     pub(super) answering: &'a mut Answering<'b>,
@@ -130,7 +130,7 @@ pub(super) struct Compare<'a, 'b> {
 impl Work for Compare<'_, '_> {
     type Output = ();
 
-    /// Memory is asked for in two steps, each so far ahead that the next finds it there.
+    /// Memory is prefetched in two steps, each far enough ahead for the next.
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Self { probes, answering } = self;
@@ -142,7 +142,7 @@ impl Work for Compare<'_, '_> {
             table.prefetch_bucket(probe.prefix);
         }
         for (at, probe) in probes.iter().enumerate() {
-            // Past the end the last probe is asked for again: no branch.
+            // At the end, the last probe is prefetched repeatedly instead of branching.
             let last = probes.len() - 1;
             table.prefetch_directory(probes[(at + 2 * LAG).min(last)].prefix);
             table.prefetch_bucket(probes[(at + LAG).min(last)].prefix);
@@ -153,7 +153,8 @@ impl Work for Compare<'_, '_> {
     }
 }
 
-/// All these probes, which are in order of their buckets. The caller reports at the end.
+/// Compares all these probes, which must be in the order of their buckets. The caller reports at
+/// the end.
 #[inline(always)]
 pub(super) fn compare_in_order<L: Lanes>(
     lanes: L,
@@ -168,8 +169,7 @@ pub(super) fn compare_in_order<L: Lanes>(
     }
 }
 
-/// Rows of the next buckets are compared too when this one ends inside a stride, and then left
-/// out.
+/// Compares whole strides; rows of following buckets are masked out.
 #[inline(always)]
 fn compare<L: Lanes>(
     lanes: L,
@@ -184,7 +184,7 @@ fn compare<L: Lanes>(
     answering.compared += (end - start) as u64;
     let table = answering.table;
     let left = probe.left();
-    // Plain loops: only what is inlined is compiled for the kernel.
+    // Plain loops, because only inlined code is compiled for the kernel.
     let strides = table.strides(start, end);
     let mut any = 0;
     for stride in strides {
@@ -196,13 +196,13 @@ fn compare<L: Lanes>(
             let inside = u32::MAX >> (STRIDE - (end - at).min(STRIDE));
             let near = passed(lanes, stride, probe.filter, left) & inside;
             if near != 0 {
-                answering.note(probe, at, near);
+                answering.add_passed(probe, at, near);
             }
         }
     }
 }
 
-/// Bit `i` is set when filter `i` is within `left` bits.
+/// Bit `i` is set if filter `i` is within `left` bits.
 #[inline(always)]
 fn passed<L: Lanes>(lanes: L, stride: &[u32; STRIDE], filter: u32, left: u32) -> u32 {
     let mut near = 0;

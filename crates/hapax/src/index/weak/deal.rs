@@ -1,10 +1,11 @@
 //! Sorts the probes of a large batch by parts of the table.
 //!
-//! Buckets read at random would each come from memory. A probe waits in the part of its bucket; when a part has
-//! enough, its probes are sorted by bucket and compared, so a bucket is read once for dozens of probes and a part's
-//! data stays in a core's cache. Guarantees that every probe is compared once, in no particular order.
+//! Buckets read in random order would each come from memory. Instead, a probe waits in the part of its bucket;
+//! when a part has enough probes, they are sorted by bucket and compared, so a bucket is read once for dozens
+//! of probes and a part's data stays in a core's cache. Guarantees that every probe is compared once, in no
+//! particular order.
 
-use super::combinations::TOGETHER;
+use super::combinations::BATCH_SIZE;
 use super::compare::{Answering, Probe, compare_in_order};
 use super::rank::{Ranked, Sets};
 use super::search::Search;
@@ -12,14 +13,14 @@ use crate::hamming::memory::filled;
 use crate::hamming::{Lanes, Work};
 use crate::index::near::Effort;
 
-/// Rows of a part: 32 KiB of filters.
+/// Rows per part: 32 KiB of filters.
 const ROWS_OF_A_PART: usize = 1 << 13;
 
-/// The most parts: writing to more places at a time than this is slow.
+/// Limits the number of parts, because writing to more places at a time is slow.
 const MOST_PARTS_BITS: u32 = 10;
 
-/// Room for probes dealt out to all parts, 12 bytes each, and for those of one query in a batch
-/// so small that it does not need all of it.
+/// Capacity for waiting probes of all parts, 12 bytes each; and per query, for batches that need
+/// less.
 const WAITING: usize = 1 << 21;
 const WAITING_OF_ONE: usize = 64;
 
@@ -29,7 +30,7 @@ pub(super) struct DealOut<'a, 'b> {
     pub(super) scratch: &'b mut Scratch,
 }
 
-/// Memory that one batch leaves to the next: fresh memory takes as long to be had as to be used.
+/// Memory reused between batches, because allocating it takes as long as using it.
 #[derive(Default)]
 pub(super) struct Scratch {
     waiting: Parts,
@@ -52,7 +53,7 @@ impl Work for DealOut<'_, '_> {
         in_order.prepare(room, shift);
         let mut sets = Sets::default();
         let mut effort = Effort::default();
-        let mut ranked: Vec<Ranked> = (0..TOGETHER).map(|_| Ranked::new(search.plan)).collect();
+        let mut ranked: Vec<Ranked> = (0..BATCH_SIZE).map(|_| Ranked::new(search.plan)).collect();
         for (first, rank) in search.in_turn(answering.queries) {
             rank.fill(lanes, &mut ranked);
             for (slot, query) in (first..).zip(&ranked[..rank.together.len()]) {
@@ -81,7 +82,7 @@ impl Work for DealOut<'_, '_> {
 
 const NO_PROBE: Probe = Probe { slot: 0, prefix: 0, filter: 0 };
 
-/// Probes that wait, with the same room for each part.
+/// Waiting probes, with the same capacity for each part.
 #[derive(Default)]
 struct Parts {
     probes: Vec<Probe>,
@@ -99,7 +100,7 @@ impl Parts {
         self.room = room;
     }
 
-    /// Adds a probe to a part that is not full; says how many it has then.
+    /// Adds a probe to a part that is not full; returns the number of its probes.
     #[inline(always)]
     fn push(&mut self, part: usize, probe: Probe) -> usize {
         let length = &mut self.lengths[part];
@@ -108,7 +109,7 @@ impl Parts {
         *length
     }
 
-    /// The probes of a part, which has none from then on.
+    /// Takes the probes of a part, leaving it empty.
     #[inline(always)]
     fn take(&mut self, part: usize) -> &[Probe] {
         let length = std::mem::take(&mut self.lengths[part]);
@@ -116,18 +117,18 @@ impl Parts {
     }
 }
 
-/// Brings the probes of a part into the order of their buckets.
+/// Sorts the probes of a part by bucket.
 #[derive(Default)]
 struct InOrder {
-    /// The buckets of a part differ in so many low bits of the prefix.
+    /// Number of low prefix bits in which the buckets of a part differ.
     bits: u32,
-    /// How many of those, the lowest, are left out of the order where there are very many buckets.
+    /// How many of the lowest of these are ignored, if there are very many buckets.
     left_out: u32,
     ends: Vec<u32>,
     sorted: Vec<Probe>,
 }
 
-/// Buckets sorted by; more would take longer to count than to look up.
+/// Maximum number of bits to sort by; more would take longer to count than to look up.
 const MOST_BUCKETS_BITS: u32 = 10;
 
 impl InOrder {

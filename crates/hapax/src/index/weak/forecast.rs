@@ -1,11 +1,8 @@
-//! What a search and a table are going to take, before there are pages.
+//! Predicts the probes of a search and the bytes of a table, before there are pages.
 //!
-//! Probes come from the very plan that a search follows: made from a calibration, asked about the
-//! pages of its sample. Bytes come from the layout of `table`. Both are for fingerprints that are
-//! all different and spread evenly, and for queries that come with sums.
-//!
-//! What this module does not know: time. That is the business of
-//! [`index::plan`](crate::index::plan).
+//! Probes are counted by the plan that a search follows, made from a calibration and applied to the pages of
+//! its sample. Bytes follow from the layout of `table`. Both assume distinct, evenly spread fingerprints and
+//! queries with sums. Does not predict time; [`index::plan`](crate::index::plan) does.
 
 use super::calibration::Calibration;
 use super::plan::{Leading, Plan};
@@ -13,9 +10,8 @@ use super::table::Table;
 use super::{Aim, Recall, WeakOptions};
 use crate::fingerprint::MaxDistance;
 
-/// Mean probes of a query on an index made with these
-/// [`prefix_bits`](WeakOptions::prefix_bits), calibration, bound and recall; or something above
-/// `most`, as soon as that is clear.
+/// Average probes per query of an index with these [`prefix_bits`](WeakOptions::prefix_bits),
+/// calibration, bound and recall; some value above `most` as soon as that is certain.
 pub(in crate::index) fn probes(
     calibration: &Calibration,
     prefix_bits: u32,
@@ -31,7 +27,7 @@ pub(in crate::index) fn probes(
     plan.probes(&pairs, &leading, most)
 }
 
-/// Heap bytes of an index of so many fingerprints with one id up to `largest_id` each.
+/// Heap bytes of an index of this many fingerprints with one id up to `largest_id` each.
 pub(in crate::index) fn bytes(
     rows: u64,
     largest_id: u64,

@@ -1,9 +1,9 @@
-//! Weak bits with a recall measured on the queries at hand.
+//! Builds weak bits with a recall measured on the given queries.
 //!
-//! Some queries are answered exactly by streaming. The matches of one half teach which bits flip; the share of the
-//! other half's matches that the index finds is its recall. The halves are of different pages. If the share is
-//! below the asked one, the index is made again to find more; if a sample has too few matches, it grows. All
-//! matches count, with repetition, but not those identical to their query: these are always found.
+//! Some queries are answered exactly by streaming. The matches of one half train the calibration; the share of
+//! the other half's matches that the index finds is its recall. The halves are of different pages. If the
+//! recall is too low, the index is built again to find more; if a sample has too few matches, it grows. All
+//! matches count, including repetitions, except those identical to their query, which are always found.
 
 use super::streamed::{Stream, StreamedError};
 use super::{Calibration, Recall, WeakBits, WeakOptions};
@@ -16,28 +16,28 @@ use std::ops::ControlFlow;
 pub(in crate::index) const SAMPLE: usize = 2000;
 const GROWTH: usize = 4;
 
-/// Fewer matches that differ from their query say too little about a recall.
+/// Minimum number of matches for a meaningful recall, not counting identical ones.
 const LEAST_MATCHES: usize = 200;
 
-/// Matches of a half that are kept, an even selection of all: 1.5 MB.
+/// Maximum number of matches kept per half, an even selection: 1.5 MB.
 const MOST_MATCHES: usize = 1 << 16;
 
-/// How often an index is made, each time to find more.
+/// Number of attempts to build an index, each time to find more.
 const TRIES: usize = 3;
 
-/// An index, and what is known of its recall.
+/// An index and its measured recall.
 #[derive(Debug)]
 pub struct Measured {
     pub index: WeakBits,
-    /// The share of the matches in the sample that it found; at least what was asked.
+    /// The share of the sample's matches that it found; at least the requested recall.
     pub recall: f64,
-    /// Pairs that it was calibrated on.
+    /// Number of pairs in the calibration.
     pub pairs: usize,
-    /// Matches that the recall was measured on.
+    /// Number of matches behind the recall.
     pub matches: u64,
 }
 
-/// Why no index can state a recall.
+/// No index has a reliable recall.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Unmeasured {
     /// All queries with sums together have too few matches.
@@ -46,21 +46,22 @@ pub enum Unmeasured {
         LEAST_MATCHES
     )]
     TooFew {
-        /// Of the half that has fewer.
+        /// Of the half with fewer matches.
         matches: usize,
     },
-    /// Made to find more, again and again, it still finds less than was asked.
+    /// After all attempts it still finds less than requested.
     #[error("weak bits were measured to find {found:.3} of the matches, less than {asked}")]
     Short { found: f64, asked: Recall },
 }
 
 impl WeakBits {
-    /// Makes an index of a stream, as [`build_streamed`](Self::build_streamed), that finds the share
-    /// `recall` of what is within `bound` of these queries. Those without sums are not asked.
+    /// Builds an index of a stream, like [`build_streamed`](Self::build_streamed), that finds the
+    /// share `recall` of the matches within `bound` of these queries. Ignores queries without sums.
     ///
     /// # Errors
     ///
-    /// As [`build_streamed`](Self::build_streamed). The inner one says why an exact engine should answer.
+    /// As [`build_streamed`](Self::build_streamed). The inner error says why an exact engine should
+    /// be used.
     pub fn build_measured<C: Chunks>(
         queries: &[Query<'_>],
         bound: MaxDistance,
@@ -92,19 +93,19 @@ impl WeakBits {
                 let (pairs, matches) = (calibration.len(), sample.matches());
                 return Ok(Ok(Measured { index, recall: found, pairs, matches }));
             }
-            // Half of what is missing to everything.
+            // Moves the target half-way towards 1.
             target = Recall(f64::midpoint(target.get(), 1.0));
         }
         Ok(Err(Unmeasured::Short { found, asked: recall }))
     }
 }
 
-/// Some queries, and what is near them.
+/// Some queries and their matches.
 struct Sample<'a> {
     queries: Vec<Query<'a>>,
     /// Matches of the queries with even numbers, ordered by query, then position.
     calibrating: Vec<Hit>,
-    /// Of those with odd ones.
+    /// Matches of the queries with odd numbers.
     measuring: Vec<Hit>,
 }
 
@@ -131,7 +132,7 @@ impl<'a> Sample<'a> {
         Ok(Self { queries, calibrating, measuring })
     }
 
-    /// The sums of the query and the bits in which the match differs, of each pair that calibrates.
+    /// The sums of the query and the differing bits, for each calibrating pair.
     fn flips<C: Chunks>(
         &self,
         stream: &mut Stream<impl FnMut() -> C>,
@@ -157,12 +158,12 @@ impl<'a> Sample<'a> {
         Ok(self.calibrating.iter().zip(stored).filter_map(pair).collect())
     }
 
-    /// How many stored pages the recall is measured on.
+    /// Number of matches behind the recall.
     fn matches(&self) -> u64 {
         self.measuring.iter().map(|hit| u64::from(hit.copies)).sum()
     }
 
-    /// The share of the other matches that this index finds.
+    /// The share of the measuring matches that this index finds.
     fn recall_of(&self, index: &WeakBits, bound: MaxDistance) -> f64 {
         let asked: Vec<Query<'_>> = self.queries.iter().copied().skip(1).step_by(2).collect();
         let mut found = 0;
@@ -172,16 +173,16 @@ impl<'a> Sample<'a> {
             found += at.map_or(0, |at| u64::from(self.measuring[at].copies));
             ControlFlow::Continue(())
         });
-        // The index was made for this bound.
+        // Cannot fail: the index was made for this bound.
         visited.map_or(0.0, |_| found as f64 / self.matches().max(1) as f64)
     }
 }
 
-/// An even selection of hits, whatever their order.
+/// An even selection of hits, independent of their order.
 #[derive(Default)]
 struct Selection {
     hits: Vec<Hit>,
-    /// Those whose hash has none of these bits are kept.
+    /// Keeps hits whose hash has none of these bits.
     mask: u64,
 }
 
@@ -202,7 +203,7 @@ impl Selection {
     }
 }
 
-/// A number that has nothing to do with the page (Steele, Lea and Flood's SplitMix).
+/// A hash that is independent of the page (SplitMix of Steele, Lea and Flood).
 fn scattered(hit: &Hit) -> u64 {
     let mut z = (hit.position << 32 ^ u64::from(hit.query)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Searches nearly everything within `k` bits of a query, from one table, by flipping weak bits.
+//! Finds nearly everything within `k` bits of a query, from one table, by flipping weak bits.
 //!
 //! A bit whose sum is near zero changes with a small edit, so flipping a few likely combinations finds a match:
 //!
@@ -11,13 +11,13 @@
 //!                                0   0    1   0    1   1       two bits flipped, and so on
 //! ```
 //!
-//! The caller states the [`Recall`], pairs to learn flips from ([`Calibration`]), and the sums of each query;
-//! without sums, many more probes are needed. Guarantees that every match is within the bound and reported once.
-//! The recall holds for documents like those of the calibration. [`Recall::ALL`] is exact. Answers do not depend on
-//! the batch.
+//! The caller provides the [`Recall`], pairs to learn flips from ([`Calibration`]), and the sums of each query;
+//! without sums, many more probes are needed. Guarantees that every match is within the bound and reported
+//! once. The recall holds for documents like those of the calibration. [`Recall::ALL`] is exact. Results do not
+//! depend on the batch.
 //!
 //! Source: Sood, "Probabilistic simhash matching", 2011, chapters IV to VI; calibration, limits by recall and
-//! batches by part are ours.
+//! processing by parts are ours.
 
 mod calibration;
 mod combinations;
@@ -53,7 +53,7 @@ pub(in crate::index) use self::measured::SAMPLE;
 pub use self::measured::{Measured, Unmeasured};
 pub use self::streamed::StreamedError;
 
-/// The share of the matches that is to be found: above 0, up to 1.
+/// The share of the matches to find: above 0, up to 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Recall(f64);
 
@@ -76,15 +76,15 @@ impl fmt::Display for Recall {
     }
 }
 
-/// Whose share of matches is meant by the recall.
+/// What the recall refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Aim {
-    /// That of all queries together. Takes the fewest probes: those that are likely to find
-    /// something, whosever they are.
+    /// All queries together. Takes the fewest probes: those most likely to find something, of
+    /// whatever query.
     #[default]
     Average,
-    /// That of each query by itself, as far as its sums show. A query with many weak bits is
-    /// pursued to the end.
+    /// Each query by itself, as far as its sums tell. A query with many weak bits gets all the
+    /// probes it needs.
     EachQuery,
 }
 
@@ -100,10 +100,10 @@ pub struct WeakOptions {
 }
 
 impl WeakOptions {
-    /// The longest prefix: a directory of 2^28 entries.
+    /// Maximum prefix length: a directory of 2^28 entries.
     pub const MOST_PREFIX_BITS: u32 = 28;
 
-    /// An index for everything within `bound`, of which the share `recall` is to be found.
+    /// An index for everything within `bound`, of which it finds the share `recall`.
     pub fn within(bound: MaxDistance, recall: Recall) -> Self {
         Self {
             bound,
@@ -115,21 +115,21 @@ impl WeakOptions {
         }
     }
 
-    /// What is known of flips. The default is a rough model.
+    /// Uses this knowledge about flips. The default is a rough model.
     #[must_use]
     pub fn calibration(mut self, calibration: Calibration) -> Self {
         self.calibration = calibration;
         self
     }
 
-    /// Whose recall is meant.
+    /// Sets what the recall refers to.
     #[must_use]
     pub fn aim(mut self, aim: Aim) -> Self {
         self.aim = aim;
         self
     }
 
-    /// So many leading bits, instead of what is predicted to be quickest; at most
+    /// Uses this number of leading bits instead of the predicted best, at most
     /// [`MOST_PREFIX_BITS`](Self::MOST_PREFIX_BITS).
     #[must_use]
     pub fn prefix_bits(mut self, bits: u32) -> Self {
@@ -137,8 +137,8 @@ impl WeakOptions {
         self
     }
 
-    /// These bits lead (of more than [`MOST_PREFIX_BITS`](Self::MOST_PREFIX_BITS), the highest
-    /// so many), instead of those that the pairs of the calibration flip least.
+    /// Uses these leading bits (if more than [`MOST_PREFIX_BITS`](Self::MOST_PREFIX_BITS), the
+    /// highest of them) instead of those that the calibration's pairs flip least.
     #[must_use]
     pub fn leading(mut self, mask: u64) -> Self {
         let mut mask = mask;
@@ -150,7 +150,7 @@ impl WeakOptions {
     }
 }
 
-/// The engine for documents whose sums are known, when a stated share of the matches will do.
+/// The engine for documents with known sums, where a stated recall suffices.
 #[derive(Clone, Debug)]
 pub struct WeakBits {
     table: Table,
@@ -161,10 +161,10 @@ pub struct WeakBits {
 }
 
 impl WeakBits {
-    /// The widest bound an index is made for.
+    /// The widest supported bound.
     pub const WIDEST: u32 = MOST_FLIPS as u32;
 
-    /// Makes the table and plans searches within every bound up to the one given.
+    /// Builds the table and plans searches within every bound up to the given one.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl WeakBits {
         Self::build_with_kernel(pages, options, Kernel::best())
     }
 
-    /// With an instruction set chosen by the caller.
+    /// With a given instruction set.
     pub fn build_with_kernel(
         pages: Collection,
         options: WeakOptions,
@@ -209,15 +209,15 @@ impl WeakBits {
         Ok(Self { table: Table::build(rows, mask)?, leading, plans, kernel })
     }
 
-    /// How many bits lead.
+    /// Number of leading bits.
     pub fn prefix_bits(&self) -> u32 {
         self.table.prefix_bits()
     }
 }
 
-/// Queries whose matches are gathered before they are sorted: so many stay in the cache, and
-/// fewer would leave too few probes for each part of the table.
-const SORTED_TOGETHER: usize = 1 << 16;
+/// Queries whose matches are collected before sorting: few enough for the cache, and enough to have
+/// many probes for each part of the table.
+const SORT_BATCH: usize = 1 << 16;
 
 impl WeakBits {
     fn search(&self, bound: MaxDistance) -> Result<Search<'_>, SearchError> {
@@ -245,7 +245,7 @@ impl HammingIndex for WeakBits {
         bound: MaxDistance,
     ) -> Result<Answers, SearchError> {
         let search = self.search(bound)?;
-        let chunks = queries.len().div_ceil(SORTED_TOGETHER).max(1);
+        let chunks = queries.len().div_ceil(SORT_BATCH).max(1);
         let mut scratch = Scratch::default();
         let (mut gathered, mut answers) = (Gathered::default(), Answers::default());
         for queries in queries.chunks(queries.len().div_ceil(chunks).max(1)) {
@@ -259,7 +259,7 @@ impl HammingIndex for WeakBits {
     }
 
     fn widest(&self) -> MaxDistance {
-        // One plan for each bound from 0, and at most 17 of them.
+        // One plan for each bound from 0, at most 17.
         MaxDistance::new((self.plans.len() - 1) as u8)
             .unwrap_or(const { MaxDistance::new(0).unwrap() })
     }

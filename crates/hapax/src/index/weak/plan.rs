@@ -1,10 +1,10 @@
 //! Plans which combinations of flips to try, for one index and one bound.
 //!
-//! A near-duplicate within `k` bits flips a set `S` of the leading bits and at most `k - |S|` others; the second
-//! factor hardly differs between pages, so its mean is used. The limit is measured, because flips are not
-//! independent. [`Aim::Average`]: one least probability for all queries, the fewest probes for a recall.
-//! [`Aim::EachQuery`]: every query goes on until it has covered a probability. The aimed share is higher by what
-//! the sample may have been lucky, at 95 %.
+//! A near-duplicate within `k` bits flips a set `S` of the leading bits and at most `k - |S|` others; the
+//! second factor hardly differs between pages, so its average is used. The limit is measured, because flips are
+//! not independent. [`Aim::Average`] uses one minimum probability for all queries: the fewest probes for a
+//! recall. [`Aim::EachQuery`] continues each query until it has covered a probability. The target is raised by
+//! the sampling error at 95 %.
 //!
 //! Source: Sood 2011, IV.A; the condition on the bound and the limits are ours.
 //!
@@ -17,16 +17,16 @@ use super::combinations::{Enumeration, MOST_FLIPS, MOST_RANKS, Ranking, above};
 use super::{Aim, Recall};
 use crate::fingerprint::{BitSums, Fingerprint};
 
-/// Sample pairs that means over pages are taken from.
+/// Sample pairs used for averages over pages.
 const PAGES_OF_A_MEAN: usize = 200;
 
-/// Sets less likely than this are not enumerated to measure a calibration.
+/// Sets less likely than this are not enumerated when measuring a calibration.
 const NEGLIGIBLE: f32 = 1e-6;
 
-/// Standard deviations that leave 95 % on the safe side.
+/// Standard deviations for a one-sided confidence of 95 %.
 const CONFIDENCE: f64 = 1.645;
 
-/// For one index, one bound and one recall.
+/// The plan for one index, one bound and one recall.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     odds: [f32; LEVELS],
@@ -36,38 +36,38 @@ pub(super) struct Plan {
     unknown: Unknown,
 }
 
-/// For a query whose sums are not known: all bits alike.
+/// For queries without sums: all bits are equally likely to flip.
 #[derive(Clone, Debug)]
 struct Unknown {
     odds: f32,
     sizes: [f32; MOST_FLIPS + 1],
-    /// All sets of a size are equally likely, so that a limit to the likelihood would mean all or
-    /// none of them: such a query goes on until enough is covered.
+    /// All sets of a size are equally likely, so a limit on the probability would include all or
+    /// none of them; such a query continues until enough is covered.
     limit: Limit,
 }
 
-/// Which sets are tried.
+/// Which sets to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
     None,
-    /// Those at least this likely.
+    /// Those with at least this probability.
     Likelihood(f32),
-    /// The likeliest, until so much is covered.
+    /// The most likely, until this probability is covered.
     Covered(f32),
 }
 
-/// Where the leading bits are.
+/// The positions of the leading bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leading {
     /// Position in the fingerprint of each bit of the prefix.
     positions: [u8; MOST_RANKS],
     count: usize,
-    /// Are they the most significant ones?
+    /// Whether they are the most significant bits.
     at_top: bool,
 }
 
 impl Leading {
-    /// The set bits of `mask`, at most [`MOST_RANKS`].
+    /// From the set bits of `mask`, at most [`MOST_RANKS`].
     pub(super) fn new(mask: u64) -> Self {
         let mut positions = [0; MOST_RANKS];
         let set = (0..64u8).filter(|&bit| mask >> bit & 1 == 1);
@@ -116,7 +116,7 @@ impl Plan {
     fn measure(&self, pairs: &[SamplePair], leading: &Leading, recall: Recall, aim: Aim) -> Limit {
         let mut ranking = self.empty_ranking();
         let mut enumeration = Enumeration::default();
-        // How far a search must go to find each pair: the larger, the further.
+        // How deep a search must go to find each pair; larger is deeper.
         let depths: Vec<f32> = pairs
             .iter()
             .map(|pair| {
@@ -132,7 +132,7 @@ impl Plan {
                     Aim::EachQuery => {
                         let least = weight.max(NEGLIGIBLE * total);
                         let covered = above(&ranking, least, &mut enumeration);
-                        // What is covered when its turn comes.
+                        // The probability covered before it is reached.
                         (covered - weight).max(0.0) / total
                     }
                 }
@@ -147,14 +147,14 @@ impl Plan {
         let share = recall.get();
         let spread = spread_of_pages(pairs, &depths, depth(share), share);
         let depth = depth((share + CONFIDENCE * spread).min(1.0));
-        // A hair to the safe side: the same weight may be computed in another order.
+        // A small safety margin, because the same weight may be computed in another order.
         match aim {
             Aim::Average => Limit::Likelihood(-depth * 0.9999),
             Aim::EachQuery => Limit::Covered((depth * 1.0001).clamp(1e-6, 0.999_999)),
         }
     }
 
-    /// A ranking to be filled by [`rank`](Self::rank).
+    /// A ranking to fill with [`rank`](Self::rank).
     pub(super) fn empty_ranking(&self) -> Ranking {
         Ranking {
             odds: [0.0; MOST_RANKS],
@@ -165,7 +165,7 @@ impl Plan {
         }
     }
 
-    /// Ranks the leading bits of a query, and says how far to go.
+    /// Ranks the leading bits of a query and returns its limit.
     #[inline(always)]
     pub(super) fn rank(
         &self,
@@ -190,7 +190,7 @@ impl Plan {
         self.unknown.limit
     }
 
-    /// `level` gives the strength of a bit in steps.
+    /// `level` returns the strength of a bit in steps.
     #[inline(always)]
     fn rank_by(&self, level: impl Fn(usize) -> u32, leading: &Leading, ranking: &mut Ranking) {
         ranking.ranks = leading.count;
@@ -211,16 +211,16 @@ impl Plan {
         }
     }
 
-    /// Of `levels`, those of the leading bits start at `start`. Arrays of a fixed size, even if
-    /// not all of it is in use, are handled many at a time.
+    /// The leading bits' levels begin at `start` of `levels`. Arrays of a fixed size are
+    /// vectorized, even if only partly used.
     #[inline(always)]
     fn rank_levels<const N: usize>(&self, levels: [u32; N], start: usize, ranking: &mut Ranking) {
         let used = start..start + ranking.ranks;
-        // The strength above the place: all keys differ.
+        // The strength above the position, so that all keys differ.
         let keys: [u32; N] = std::array::from_fn(|i| {
             if used.contains(&i) { levels[i] << 8 | i as u32 } else { u32::MAX }
         });
-        // The rank of a key is how many are smaller.
+        // The rank of a key is the number of smaller keys.
         let mut ranks = [0u32; N];
         for smaller in keys {
             for (rank, &key) in ranks.iter_mut().zip(&keys) {
@@ -234,7 +234,7 @@ impl Plan {
         }
     }
 
-    /// Mean number of probes for the pages of the sample, or something above `most`.
+    /// Average number of probes for the pages of the sample, or some value above `most`.
     pub(super) fn probes(&self, pairs: &[SamplePair], leading: &Leading, most: f64) -> f64 {
         let Limit::Likelihood(limit) = self.limit else {
             return all_sets(leading.count, self.most);
@@ -255,8 +255,8 @@ impl Plan {
     }
 }
 
-/// By how much the share found at `depth`, which is `share`, would differ from sample to sample: one
-/// standard deviation. Pairs of one page stand together.
+/// The standard deviation of the share found at `depth` between samples. Pairs of one page must be
+/// adjacent.
 fn spread_of_pages(pairs: &[SamplePair], depths: &[f32], depth: f32, share: f64) -> f64 {
     let mut squares = 0.0;
     let mut at = 0;
@@ -268,17 +268,17 @@ fn spread_of_pages(pairs: &[SamplePair], depths: &[f32], depth: f32, share: f64)
     squares.sqrt() / pairs.len().max(1) as f64
 }
 
-/// What the steps of a search take, in nanoseconds: finding a set, dealing it out and looking at
-/// its bucket; one fingerprint there. Measured in large batches on a Zen 4 server (without matches):
-/// 21.6 probes with 2,948 fingerprints took 650, 71.7 with 9,629 took 2,000.
+/// Nanoseconds of the steps of a search: finding a set, sorting it by part and looking up its
+/// bucket; and comparing a fingerprint. Measured in large batches on a Zen 4 server (without
+/// matches): 21.6 probes with 2,948 fingerprints took 650, 71.7 with 9,629 took 2,000.
 const PROBE: f64 = 20.0;
 const COMPARISON: f64 = 0.06;
 
-/// Rows per bucket below which a larger directory is not worth its memory.
+/// Average bucket size below which a larger directory does not justify its memory.
 const LEAST_BUCKET: usize = 8;
 
-/// Which leading bits make a search of these rows quickest: Sood's equation 6.16 without the
-/// binary search, and with the bits that near-duplicates flip least in front.
+/// The leading bits with the fastest search of these rows: Sood's equation 6.16 without the binary
+/// search, with the bits that near-duplicates flip least in front.
 pub(super) fn choose_leading(
     calibration: &Calibration,
     stored: &EvenSample,
@@ -310,7 +310,7 @@ pub(super) fn choose_leading(
     mask(best.0)
 }
 
-/// Fingerprints of an even selection of rows, and how many rows there are.
+/// Fingerprints of an even selection of rows, and the number of rows.
 #[derive(Debug, Default)]
 pub(super) struct EvenSample {
     rows: usize,
@@ -319,10 +319,10 @@ pub(super) struct EvenSample {
     shift: u32,
 }
 
-/// Rows of a sample, at most.
+/// Maximum number of rows in a sample.
 const MOST_SAMPLED: usize = 20_000;
 
-/// A bit is called uneven by no fewer.
+/// Minimum number of rows to call a bit uneven.
 const LEAST_SAMPLED: usize = 1000;
 
 impl EvenSample {
@@ -341,8 +341,8 @@ impl EvenSample {
         self.rows += 1;
     }
 
-    /// Puts bits last that are nearly the same in all fingerprints: they would leave many buckets
-    /// empty and others dense.
+    /// Moves bits that are nearly constant to the end: they would leave many buckets empty and
+    /// others dense.
     fn even_first(&self, mut order: [u8; 64]) -> [u8; 64] {
         let sample = &self.fingerprints;
         let uneven = |bit: u8| {
@@ -355,7 +355,7 @@ impl EvenSample {
     }
 }
 
-/// How many sets of at most `most` out of `of` there are.
+/// Number of sets of at most `most` out of `of`.
 fn all_sets(of: usize, most: usize) -> f64 {
     let mut sets = 1.0;
     let mut total = 1.0;
@@ -366,7 +366,7 @@ fn all_sets(of: usize, most: usize) -> f64 {
     total
 }
 
-/// `P(at most bound - i flips elsewhere)` for each `i`, as a share of that for 0, averaged.
+/// `P(at most bound - i flips elsewhere)` for each `i`, relative to that for 0, averaged.
 fn mean_sizes(
     pairs: &[SamplePair],
     curve: &Curve,
@@ -392,9 +392,9 @@ fn mean_sizes(
     mean
 }
 
-/// `P(at most bound - i flips)`, as a share of `P(at most bound)`; 0 for `i` above the bound.
+/// `P(at most bound - i flips)`, relative to `P(at most bound)`; 0 for `i` above the bound.
 fn at_most(probabilities: impl Iterator<Item = f64>, bound: usize) -> [f32; MOST_FLIPS + 1] {
-    // exactly[i]: the probability of i flips so far.
+    // exactly[i]: the probability of exactly i flips so far.
     let mut exactly = [0f64; MOST_FLIPS + 1];
     exactly[0] = 1.0;
     for q in probabilities {
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_that_say_nothing_do_not_lead() {
+    fn constant_bits_do_not_lead() {
         let stored = sample_of(2000, 0xff00_0000_0000_0000);
         let recall = Recall::new(0.95).unwrap();
         let calibration = Calibration::default();
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_say_nothing_are_like_no_sums() {
+    fn equal_sums_are_treated_like_no_sums() {
         let leading = Leading::new(top_bits(9));
         let recall = Recall::new(0.9).unwrap();
         let plan = Plan::new(&Calibration::default(), &leading, 3, recall, Aim::Average);

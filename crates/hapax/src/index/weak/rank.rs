@@ -1,10 +1,8 @@
-//! What is known about a query before the table is touched: which sets of flips it tries.
+//! Chooses the sets of flips of a query, before the table is read.
 //!
-//! Queries are ranked some at a time, so that the sums of the next ones are asked for ahead.
-//!
-//! What this module does not know: buckets.
+//! Queries are ranked in small groups, with the sums of the next group prefetched. Does not handle buckets.
 
-use super::combinations::{Enumeration, Likeliest, Ranking, TOGETHER, above};
+use super::combinations::{BATCH_SIZE, Enumeration, Likeliest, Ranking, above};
 use super::compare::{LEFT_BITS, Probe};
 use super::plan::{Leading, Limit, Plan};
 use super::table::Table;
@@ -12,7 +10,7 @@ use crate::hamming::memory::prefetch;
 use crate::hamming::{Lanes, Work};
 use crate::index::near::Query;
 
-/// What the leading bits of a query say.
+/// The ranking of a query's leading bits.
 pub(super) struct Ranked {
     ranking: Ranking,
     limit: Limit,
@@ -28,7 +26,7 @@ impl Ranked {
         Self { ranking, limit: Limit::None, total: 1.0, prefix: 0, filter: 0, tail: 0 }
     }
 
-    /// `left` flips are left when these are made.
+    /// A probe with `left` remaining flips.
     #[inline(always)]
     pub(super) fn probe(&self, slot: usize, flips: u32, left: u32) -> Probe {
         let slot = (slot as u32) << LEFT_BITS | left;
@@ -36,14 +34,14 @@ impl Ranked {
     }
 }
 
-/// Ranks the bits of at most [`TOGETHER`] queries.
+/// Ranks the bits of at most [`BATCH_SIZE`] queries.
 #[derive(Clone, Copy)]
 pub(super) struct Rank<'a> {
     pub(super) table: &'a Table,
     pub(super) plan: &'a Plan,
     pub(super) leading: &'a Leading,
     pub(super) together: &'a [Query<'a>],
-    /// The queries whose turn is next.
+    /// The following queries, to prefetch.
     pub(super) next: &'a [Query<'a>],
 }
 
@@ -55,7 +53,7 @@ impl Rank<'_> {
                 prefetch(sums.as_array(), line * 8);
             }
         }
-        let ranked = &mut ranked[..self.together.len().min(TOGETHER)];
+        let ranked = &mut ranked[..self.together.len().min(BATCH_SIZE)];
         for (query, ranked) in self.together.iter().zip(&mut *ranked) {
             ranked.limit = self.plan.rank(query.sums, self.leading, &mut ranked.ranking);
             ranked.total = ranked.ranking.total();
@@ -66,7 +64,7 @@ impl Rank<'_> {
     }
 }
 
-/// [`Rank::fill`] by itself, compiled for the CPU.
+/// [`Rank::fill`], compiled for the CPU.
 pub(super) struct RankThese<'a>(pub(super) Rank<'a>, pub(super) &'a mut [Ranked]);
 
 impl Work for RankThese<'_> {
@@ -78,7 +76,7 @@ impl Work for RankThese<'_> {
     }
 }
 
-/// The sets that are tried for a query.
+/// The sets to try for a query.
 #[derive(Default)]
 pub(super) struct Sets {
     enumeration: Enumeration,
@@ -86,7 +84,7 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Finds them, in order if that is asked for; gives back the probability they cover.
+    /// Finds the sets, in order on request; returns the probability they cover.
     #[inline(always)]
     pub(super) fn find(&mut self, query: &Ranked, in_order: bool) -> f64 {
         let Ranked { ranking, limit, total, .. } = query;
@@ -108,8 +106,8 @@ impl Sets {
         f64::from((covered / total).min(1.0))
     }
 
-    /// The likeliest sets, as long as their weight and what was covered before are `wanted`; the
-    /// empty one in any case.
+    /// Takes the most likely sets while their weight and the weight covered so far are `wanted`;
+    /// always takes the empty set.
     #[inline(never)]
     fn take_while(&mut self, ranking: &Ranking, wanted: impl Fn(f32, f32) -> bool) -> f32 {
         let mut covered = 0.0;

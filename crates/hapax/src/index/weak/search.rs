@@ -1,12 +1,13 @@
-//! Tries the likeliest buckets of many queries.
+//! Probes the most likely buckets of many queries.
 //!
-//! Few queries are searched a handful at a time, each one's probes likeliest first, with the memory of later probes
-//! prefetched; a search for the first match ends early. A large batch on a large set is sorted by parts of the
-//! table (see [`deal`](super::deal)). Both try the same sets for a query, so answers do not depend on the batch.
+//! Few queries are searched a handful at a time, each one's most likely probes first, with the memory of later
+//! probes prefetched; a search for the first match ends early. A large batch on a large set is sorted by parts
+//! of the table (see [`deal`](super::deal)). Both try the same sets for a query, so results do not depend on
+//! the batch.
 
 use std::ops::ControlFlow;
 
-use super::combinations::TOGETHER;
+use super::combinations::BATCH_SIZE;
 use super::compare::{Answering, Compare, LEFT_BITS};
 use super::deal::{DealOut, Scratch};
 use super::plan::{Leading, Plan};
@@ -15,13 +16,13 @@ use super::table::Table;
 use crate::hamming::Kernel;
 use crate::index::near::{Effort, Match, Query};
 
-/// Batches from this size on are dealt out ...
+/// Batches of at least this size are sorted by parts ...
 const LARGE_BATCH: usize = 1 << 13;
 
-/// ... if the filters do not stay in the cache anyway.
+/// ... if the filters exceed the cache anyway.
 const LARGE_SET: usize = 1 << 18;
 
-/// Queries answered before their numbers start over.
+/// Maximum number of queries that can be numbered.
 const CHUNK: usize = 1 << (u32::BITS - LEFT_BITS);
 
 #[derive(Clone, Copy)]
@@ -61,7 +62,7 @@ impl<'a> Search<'a> {
         let mut sets = Sets::default();
         let mut probes = Vec::new();
         let mut effort = Effort::default();
-        let mut ranked: Vec<Ranked> = (0..TOGETHER).map(|_| Ranked::new(self.plan)).collect();
+        let mut ranked: Vec<Ranked> = (0..BATCH_SIZE).map(|_| Ranked::new(self.plan)).collect();
         for (first, rank) in self.in_turn(answering.queries) {
             self.kernel.run(RankThese(rank, &mut ranked));
             for (slot, query) in (first..).zip(&ranked[..rank.together.len()]) {
@@ -78,7 +79,7 @@ impl<'a> Search<'a> {
         Effort { compared: answering.compared, ..effort }
     }
 
-    /// Queries to be ranked together, each time with the number of the first.
+    /// Passes queries to `rank` in groups, each with the number of its first query.
     #[inline(always)]
     pub(super) fn in_turn<'q>(
         &self,
@@ -88,10 +89,10 @@ impl<'a> Search<'a> {
         'a: 'q,
     {
         let Self { table, plan, leading, .. } = *self;
-        queries.chunks(TOGETHER).enumerate().map(move |(number, together)| {
-            let first = number * TOGETHER;
-            let next = &queries[(first + TOGETHER).min(queries.len())..];
-            let next = &next[..next.len().min(TOGETHER)];
+        queries.chunks(BATCH_SIZE).enumerate().map(move |(number, together)| {
+            let first = number * BATCH_SIZE;
+            let next = &queries[(first + BATCH_SIZE).min(queries.len())..];
+            let next = &next[..next.len().min(BATCH_SIZE)];
             (first, Rank { table, plan, leading, together, next })
         })
     }

@@ -1,10 +1,8 @@
-//! Weak bits of fingerprints that are streamed and never held: a file, read three times.
+//! Weak bits of fingerprints that are streamed, never held in memory: a file, read three times.
 //!
-//! Once for the bits that are to lead, once to count buckets, once to place rows. Beside the table
-//! one chunk is in memory. The id of a row is its position in the stream, counted through all chunks;
-//! identical fingerprints of a chunk are one row.
-//!
-//! What this module does not know: files, and what stands at a position.
+//! Reads once to choose the leading bits, once to count buckets, once to place rows. Besides the table, one
+//! chunk is in memory. The id of a row is its position in the stream, over all chunks; identical fingerprints
+//! of a chunk are one row. Does not open files.
 
 use super::table::Rows;
 use super::{WeakBits, WeakOptions};
@@ -12,7 +10,7 @@ use crate::hamming::Kernel;
 use crate::index::collection::BuildError;
 use crate::join::{Chunks, JoinError};
 
-/// Why no index could be made of a stream.
+/// An index could not be built from a stream.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamedError {
@@ -61,7 +59,7 @@ impl<C: Chunks, F: FnMut() -> C> Rows for Stream<F> {
 }
 
 impl WeakBits {
-    /// Makes an index of a stream, which `open` opens anew for each of three readings. The id of a
+    /// Builds an index of a stream, which `open` opens for each of three readings. The id of a
     /// match is its position in the stream.
     pub fn build_streamed<C: Chunks>(
         open: impl FnMut() -> C,

@@ -1,17 +1,17 @@
-//! The one table: fingerprints in the order of their leading bits, in columns.
+//! The table: fingerprints sorted by their leading bits, in columns.
 //!
 //! ```text
 //!   fingerprint  =  prefix (p bits)  +  filter (32 bits)  +  tail (32 - p bits)
 //!
-//!   directory   2^p + 1 numbers     where each prefix's bucket starts
-//!   filters     4 bytes a row       what a search compares
-//!   tails       32 - p bits a row   read for what passes the filter
+//!   directory   2^p + 1 numbers     start of each prefix's bucket
+//!   filters     4 bytes a row       compared by a search
+//!   tails       32 - p bits a row   read for rows that pass the filter
 //!   ids         as wide as needed   read for matches
 //! ```
 //!
-//! Nothing is stored twice. For 2^26 pages with dense ids and p = 18 that is 4 + 1.75 + 3.25 bytes a page and 0.016
-//! for the directory. "Leading" are the bits of a mask. Rows of a bucket keep the order in which they come; they
-//! are read twice, to count and to place them, so nothing is held beside the table.
+//! Nothing is stored twice. For 2^26 pages with dense ids and p = 18 it takes 4 + 1.75 + 3.25 bytes per page
+//! and 0.016 for the directory. "Leading" bits are those of a mask. Rows of a bucket keep their order of
+//! insertion; rows are read twice, to count and to place them, so nothing else is held in memory.
 
 use std::ops::ControlFlow;
 
@@ -26,7 +26,7 @@ pub(super) const FILTER_BITS: u32 = 32;
 /// Filters compared by one instruction.
 pub(super) const WINDOW: usize = 16;
 
-/// Filters compared in one go; the column is this much longer than its rows.
+/// Filters compared at a time; the column is this much longer than its rows.
 pub(super) const STRIDE: usize = 2 * WINDOW;
 
 #[derive(Clone, Debug)]
@@ -35,18 +35,18 @@ pub(super) struct Table {
     rest: BitGather,
     directory: Vec<u32>,
     filters: Vec<u32>,
-    /// None where prefix and filter are all there is.
+    /// `None` if prefix and filter cover all bits.
     tails: Option<PackedInts>,
     tail_bits: u32,
     ids: Ids,
 }
 
-/// Fingerprints with their ids, which can be read more than once.
+/// Fingerprints with their ids, which can be read repeatedly.
 pub(super) trait Rows {
     type Error: From<BuildError>;
 
-    /// Calls `row` with each fingerprint, how many ids it has, and they; in the same order each
-    /// time. A fingerprint may come several times.
+    /// Calls `row` with each fingerprint, the number of its ids, and the ids; in the same order
+    /// each time. A fingerprint may occur several times.
     fn each(
         &mut self,
         row: impl FnMut(u64, usize, &mut dyn Iterator<Item = u64>) -> Result<(), BuildError>,
@@ -64,7 +64,7 @@ impl Rows for &Collection {
     }
 }
 
-/// What a search needs of a fingerprint.
+/// The parts of a fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pieces {
     pub(super) prefix: u32,
@@ -79,7 +79,7 @@ impl Table {
         let rest = BitGather::new(!leading);
         let tail_bits = rest.bits() - FILTER_BITS;
         let mut counted = Counted::default();
-        // Bucket `b` is counted at `b + 1`, which then moves from its start to its end.
+        // Bucket `b` is counted at `b + 1`, which then advances from its start to its end.
         let mut directory = filled((1usize << prefix.bits()) + 1, 0u32);
         rows.each(|bits, count, ids| {
             counted.add(count, ids.max().unwrap_or(0));
@@ -121,12 +121,11 @@ impl Table {
         Ok(Self { prefix, rest, directory, filters, tails, tail_bits, ids })
     }
 
-    /// How many entries there are.
     pub(super) fn len(&self) -> usize {
         self.ids.entries()
     }
 
-    /// How many distinct fingerprints there are.
+    /// Number of distinct fingerprints.
     pub(super) fn rows(&self) -> usize {
         self.filters.len() - STRIDE
     }
@@ -144,20 +143,20 @@ impl Table {
         Pieces { prefix, filter: (rest >> self.tail_bits) as u32, tail }
     }
 
-    /// Asks for the directory line of a prefix.
+    /// Requests the directory line of a prefix.
     #[inline(always)]
     pub(super) fn prefetch_directory(&self, prefix: u32) {
         prefetch(&self.directory, prefix as usize);
     }
 
-    /// Where the bucket of a prefix starts and ends.
+    /// Start and end of the bucket of a prefix.
     #[inline(always)]
     pub(super) fn bucket(&self, prefix: u32) -> (usize, usize) {
         let [start, end] = [prefix, prefix + 1].map(|at| self.directory[at as usize] as usize);
         (start, end)
     }
 
-    /// Asks for the first lines of a bucket; the CPU itself follows a longer run.
+    /// Requests the first lines of a bucket; the CPU prefetches the rest by itself.
     #[inline(always)]
     pub(super) fn prefetch_bucket(&self, prefix: u32) {
         let start = self.directory[prefix as usize] as usize;
@@ -166,7 +165,7 @@ impl Table {
         }
     }
 
-    /// The filters of the rows from `start` up to `end`, and of some more that fill a stride.
+    /// The filters of rows `start` to `end`, and some more to fill a stride.
     #[inline(always)]
     pub(super) fn strides(&self, start: usize, end: usize) -> &[[u32; STRIDE]] {
         let whole = (end - start).next_multiple_of(STRIDE);
@@ -179,7 +178,7 @@ impl Table {
         self.filters[row]
     }
 
-    /// Asks for the lines that a match in this row will read.
+    /// Requests the lines that a match in this row will read.
     pub(super) fn prefetch_row(&self, row: usize) {
         if let Some(tails) = &self.tails {
             tails.prefetch(row);
@@ -187,13 +186,13 @@ impl Table {
         self.ids.prefetch(row);
     }
 
-    /// In how many bits of the tail a row differs.
+    /// The distance of a row in the bits of the tail.
     #[inline(always)]
     pub(super) fn tail_distance(&self, row: usize, tail: u32) -> u32 {
         self.tails.as_ref().map_or(0, |tails| (tails.get(row) as u32 ^ tail).count_ones())
     }
 
-    /// Calls `visit` with each id of a row until it breaks.
+    /// Calls `visit` for each id of a row until it breaks.
     #[inline(always)]
     pub(super) fn visit_ids(
         &self,
@@ -203,8 +202,8 @@ impl Table {
         self.ids.visit(row, visit)
     }
 
-    /// Heap bytes of a table of so many rows with one id up to `largest_id` each. The few that
-    /// gathering scattered bits takes are left out.
+    /// Predicted heap bytes of a table of this many rows with one id up to `largest_id` each,
+    /// without the few for gathering scattered bits.
     pub(super) fn predicted_bytes(rows: u64, largest_id: u64, prefix_bits: u32) -> u64 {
         let tail_bits = u64::BITS - FILTER_BITS - prefix_bits;
         let tails = match tail_bits {
@@ -216,7 +215,7 @@ impl Table {
             + PackedInts::predicted_bytes(rows, largest_id)
     }
 
-    /// Heap bytes held.
+    /// Heap memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         (self.directory.capacity() + self.filters.capacity()) * size_of::<u32>()
             + self.tails.as_ref().map_or(0, PackedInts::memory_bytes)

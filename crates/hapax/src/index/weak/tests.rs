@@ -1,4 +1,4 @@
-//! The engine against the scan, and its recall on documents.
+//! Compares the engine with the scan, and its recall with the requested one.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn bound(bits: u8) -> MaxDistance {
     MaxDistance::new(bits).unwrap()
 }
 
-/// Sums that cut to these bits, with strengths of all kinds.
+/// Sums with the signs of these bits and various strengths.
 fn sums_of(fingerprint: Fingerprint, seed: u64) -> BitSums {
     BitSums::new(std::array::from_fn(|j| {
         let size = (seed.rotate_left(j as u32 * 7) & 0xff) as i64;
@@ -23,7 +23,7 @@ fn sums_of(fingerprint: Fingerprint, seed: u64) -> BitSums {
 
 proptest! {
     #[test]
-    fn with_all_recall_it_finds_exactly_what_the_scan_finds(
+    fn with_full_recall_it_finds_exactly_what_the_scan_finds(
         (entries, queries) in neighbourhoods(),
         k in 0u8..=8,
         narrower in 0u8..=8,
@@ -37,7 +37,7 @@ proptest! {
         let scan = Scan::new(pages.clone());
         let mut options = WeakOptions::within(bound(k), Recall::ALL).prefix_bits(bits);
         if scattered {
-            // At most 12 of the bits, anywhere.
+            // At most 12 scattered bits.
             options = options.leading(mask & 0x8100_1818_8001_1807);
         }
         let sums: Vec<BitSums> = queries.iter().map(|&q| sums_of(q, seed)).collect();
@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-/// Pages of a synthetic web, as their sums.
+/// The pages of a synthetic web, as sums.
 struct Documents {
     sums: Vec<BitSums>,
 }
@@ -100,7 +100,7 @@ impl Documents {
         pages.map(query).collect()
     }
 
-    /// From the pages that do not ask: what the scan finds near them.
+    /// From pages that are not queries: the matches that the scan finds.
     fn calibration(&self, scan: &Scan) -> Calibration {
         let queries = self.queries(0, 6);
         let mut pairs = Vec::new();
@@ -116,8 +116,8 @@ impl Documents {
     }
 }
 
-/// Which share of the matches that are not equal to their query was found, and one standard
-/// deviation of it: matches of one query are found or missed together.
+/// The share of matches found, without identical ones, and its standard deviation: matches of one
+/// query are found or missed together.
 fn recall(index: &WeakBits, scan: &Scan, queries: &[Query], bound: MaxDistance) -> (f64, f64) {
     let found = index.find_all_batch(queries, bound).unwrap();
     let all = scan.find_all_batch(queries, bound).unwrap();
@@ -134,10 +134,10 @@ fn recall(index: &WeakBits, scan: &Scan, queries: &[Query], bound: MaxDistance) 
     (share, squares.sqrt() / all)
 }
 
-/// The asked share or more, but for what the sample of queries may differ from all documents: three
-/// standard deviations. And not so much more that the limits would be useless.
+/// The recall must be at least the requested one, up to the sampling error of three standard
+/// deviations, and not so much higher that the limits would be useless.
 #[test]
-fn on_documents_the_measured_recall_reaches_the_asked_one() {
+fn on_documents_the_measured_recall_reaches_the_requested_one() {
     let documents = Documents::new(30_000);
     let scan = Scan::new(documents.collection());
     let calibration = documents.calibration(&scan);
@@ -180,7 +180,7 @@ fn weak_bits_need_fewer_probes_than_bits_taken_at_random() {
     assert!((0.95..=1.0).contains(&share), "{share}");
 }
 
-/// Large enough that probes are dealt out to parts of the table.
+/// Large enough that probes are sorted by parts of the table.
 #[test]
 fn a_large_batch_is_answered_like_its_parts() {
     let documents = Documents::new(20_000);
@@ -211,7 +211,7 @@ fn a_large_batch_is_answered_like_its_parts() {
 }
 
 #[test]
-fn sums_that_say_nothing_are_answered_without_a_panic() {
+fn equal_or_missing_sums_do_not_panic() {
     let pages = (0..1000).map(|id| Entry { fingerprint: Fingerprint::from_bits(id << 54), id });
     let pages = Collection::new(pages).unwrap();
     let sums = [[0; 64], [1; 64], [i64::MIN; 64], [i64::MAX; 64]].map(BitSums::new);
@@ -241,15 +241,15 @@ fn memory_is_that_of_the_columns() {
         .collect();
     let options = WeakOptions::within(bound(3), Recall::new(0.95).unwrap()).prefix_bits(10);
     let index = WeakBits::build(Collection::new(pages).unwrap(), options).unwrap();
-    // 32 bits of filter, 22 of tail, 16 of id; 2^10 entries of a directory; the plans; the
-    // odd ends of columns.
+    // 32 bits of filter, 22 of tail, 16 of id; a directory of 2^10 entries; the plans; the padding
+    // of columns.
     let columns = (1 << 16) * (32 + 22 + 16) / 8 + (4 << 10);
     let plans = 4 * size_of::<Plan>();
     assert!((columns..columns + plans + 600).contains(&index.memory_bytes()));
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_options_are_refused() {
     assert_eq!([0.0, -1.0, 1.1, f64::NAN].map(Recall::new), [None; 4]);
     let pages = Collection::new([]).unwrap();
     let refused = WeakBits::build(pages.clone(), WeakOptions::within(bound(17), Recall::ALL));
@@ -261,7 +261,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(refused, Err(SearchError::BoundTooWide { asked: bound(4), built: bound(3) }));
 }
 
-/// A stream of sorted runs, in small chunks; it may change from reading to reading.
+/// A stream of sorted runs, in small chunks; it may change between readings.
 struct Runs<'a>(Vec<&'a [u64]>);
 
 impl<'a> Runs<'a> {
@@ -279,7 +279,7 @@ impl crate::join::Chunks for Runs<'_> {
     }
 }
 
-/// Documents in two sorted runs, some of them several times.
+/// Documents in two sorted runs, some of them repeated.
 fn runs(documents: &Documents) -> Vec<Vec<u64>> {
     let pages = 0..documents.sums.len();
     let stored = pages.flat_map(|page| {
@@ -294,7 +294,7 @@ fn runs(documents: &Documents) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn a_streamed_index_finds_what_one_of_a_collection_finds() {
+fn a_streamed_index_finds_what_an_index_of_a_collection_finds() {
     let documents = Documents::new(5_000);
     let runs = runs(&documents);
     let stored = runs.iter().flatten().zip(0..);
@@ -350,7 +350,7 @@ fn a_sample_with_too_few_matches_grows_and_then_says_so() {
             WeakBits::build_measured(queries, bound(6), share, open, &crate::join::OneThread);
         (built.unwrap().map(|_| ()), readings)
     };
-    // Few queries have matches, the others are near nothing.
+    // Few queries have matches.
     let unrelated: Vec<BitSums> = (0..20_000)
         .map(|i: u64| sums_of(Fingerprint::from_bits(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)), i))
         .collect();

@@ -1,9 +1,9 @@
 //! Streams stored fingerprints past tables over the queries.
 //!
-//! The queries lie in buckets, once for each key of the plan. A chunk is partitioned by the bits of each stage, as
-//! a set that is joined with itself, bucketed in the cache and compared with the queries of the same buckets,
-//! groups against vectors. A chunk is sorted, so the first stage moves nothing. The thesis's baseline does a binary
-//! search for each stored fingerprint in each table (equation 6.14).
+//! The queries are in buckets, once per key of the plan. A chunk is partitioned by the bits of each stage, like
+//! a set that is joined with itself, bucketed in the cache, and compared with the queries in the same buckets,
+//! groups against vectors. A chunk is sorted, so the first stage moves nothing. The thesis's baseline does a
+//! binary search for each stored fingerprint in each table (equation 6.14).
 
 use std::ops::Range;
 
@@ -19,14 +19,14 @@ use crate::join::parts::{Digit, Runs, ranges};
 use crate::join::plan::Plan;
 use crate::join::record::{Pair, Record};
 
-/// Share of the queries that must be answered before the tables are made anew without them.
+/// One in this many queries must be answered before the tables are rebuilt without them.
 const WORTH_REBUILDING: usize = 4;
 
-/// Parts hold so many fewer queries than records of a set joined with itself, because a chunk's
-/// share of the part has to fit into the cache too, and a chunk may well be larger than the batch.
+/// Parts hold fewer queries than records of a self-join by this factor, because a chunk's share of
+/// the part must fit into the cache, too, and a chunk may be larger than the batch.
 const PARTS_SMALLER: usize = 4;
 
-/// A batch of queries, in tables.
+/// A batch of queries in tables.
 pub struct Batch {
     options: PairOptions,
     plan: Plan,
@@ -38,24 +38,24 @@ pub struct Batch {
 
 /// The queries in the order of one key's buckets.
 struct Table {
-    /// `ends[b]..ends[b + 1]` are the places of bucket `b`.
+    /// `ends[b]..ends[b + 1]` are the entries of bucket `b`.
     ends: Vec<u32>,
     words: Words,
     rows: Vec<u32>,
 }
 
-/// 32 bits of a query, or all of them; padded by a vector.
+/// 32 or all bits of each query, padded by a vector.
 enum Words {
     Halves(Vec<u32>),
     Wholes(Vec<u64>),
 }
 
 impl Batch {
-    /// Prepares a batch: query number `i` is `queries[i]`.
+    /// Prepares a batch; query number `i` is `queries[i]`.
     ///
     /// # Errors
     ///
-    /// [`JoinError::BatchTooLarge`] beyond 2^32 - 1 queries.
+    /// [`JoinError::BatchTooLarge`] for more than 2^32 - 1 queries.
     pub fn new(
         queries: &[u64],
         options: PairOptions,
@@ -80,18 +80,18 @@ impl Batch {
         Ok(Self { options, plan, queries: distinct, twins, tables })
     }
 
-    /// For each query that is identical to an earlier one: the first of them and its own number.
+    /// For each query that equals an earlier one: the number of the first such query, and its own.
     /// Hits are reported for the first only.
     pub fn twins(&self) -> &[Pair<u32>] {
         &self.twins
     }
 
-    /// How the keys are made.
+    /// The plan behind the keys.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Heap bytes held.
+    /// Heap memory in bytes.
     pub fn memory_bytes(&self) -> usize {
         let table = |table: &Table| {
             let words = match &table.words {
@@ -105,12 +105,12 @@ impl Batch {
             + self.tables.iter().map(table).sum::<usize>()
     }
 
-    /// Streams the chunks by and hands the hits to `sink`. With [`Wanted::First`] a query's hit
-    /// is the nearest of the first chunk that has any, and of those the earliest.
+    /// Streams all chunks and passes the hits to `sink`. With [`Wanted::First`], a query gets the
+    /// nearest hit of the first chunk that has any; ties go to the earliest.
     ///
     /// # Errors
     ///
-    /// [`JoinError::ChunkNotSorted`], and what the chunks and the sink return.
+    /// [`JoinError::ChunkNotSorted`], and the errors of chunks and sink.
     pub fn stream(
         mut self,
         wanted: Wanted,
@@ -146,7 +146,7 @@ impl Batch {
         Ok(streamed)
     }
 
-    /// The hits of one chunk, each with the row of its query, in no particular order.
+    /// The hits of one chunk, unordered, each with the row of its query.
     fn search(
         &self,
         stored: &[u64],
@@ -188,7 +188,7 @@ impl Batch {
     }
 }
 
-/// The stored fingerprints without repetitions, each with its place in the chunk.
+/// The distinct stored fingerprints, each with its position in the chunk.
 fn distinct(stored: &[u64]) -> Vec<Record<u32>> {
     let mut records = Vec::with_capacity(stored.len());
     let mut last = None;
@@ -201,7 +201,7 @@ fn distinct(stored: &[u64]) -> Vec<Record<u32>> {
     records
 }
 
-/// One table for each key of the plan, in its order.
+/// One table per key of the plan, in this order.
 fn tables(
     plan: &Plan,
     queries: &[Record<u32>],
@@ -274,7 +274,7 @@ struct SearchParts<'a> {
     runs: &'a [Runs<'a, u32>],
     parts: Range<usize>,
     answered: &'a [bool],
-    /// Row of the query, place in the chunk, distance.
+    /// Row of the query, position in the chunk, distance.
     found: &'a mut Vec<(u32, u32, u8)>,
 }
 

@@ -1,10 +1,10 @@
 //! Searches a file larger than memory for a batch of queries.
 //!
-//! The batch stays in memory, and the file streams by once, chunk by chunk ([`exact`]). Both sides are bucketed by
-//! the same keys and compared bucket by bucket. Guarantees everything within the bound, chunk after chunk, ordered
-//! by query, then position, for any executor. Find-first gives each query one hit and stops reading when all are
-//! answered. Identical queries are searched once, identical stored fingerprints are one hit. Does not read files:
-//! see [`Chunks`].
+//! The batch stays in memory, and the file is streamed once, chunk by chunk ([`exact`]). Both sides are
+//! bucketed by the same keys and compared bucket by bucket. Guarantees all matches within the bound, in order
+//! of chunk, query and position, for any executor. Find-first gives each query one hit and stops reading when
+//! all queries are answered. Identical queries are searched once, identical stored fingerprints are one hit.
+//! Does not read files; see [`Chunks`].
 //!
 //! Source: Sood 2011, chapters V.B and VI, after Manku.
 
@@ -14,43 +14,43 @@ pub use exact::Batch;
 
 use super::JoinError;
 
-/// Where the stored fingerprints come from.
+/// The source of the stored fingerprints.
 pub trait Chunks {
-    /// Replaces what is in `fingerprints` by the next chunk, ascending; `false` when there is
-    /// none. Positions count on through all chunks.
+    /// Replaces the contents of `fingerprints` by the next chunk, ascending; `false` at the end.
+    /// Positions are counted over all chunks.
     fn next_chunk(&mut self, fingerprints: &mut Vec<u64>) -> Result<bool, JoinError>;
 }
 
-/// How much is wanted of each query.
+/// Which hits of each query are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     All,
-    /// One hit, if there is any.
+    /// One hit, if any.
     First,
 }
 
-/// Stored fingerprints within the bound of a query. Ordered by query, then position.
+/// Equal stored fingerprints within the bound of a query. Ordered by query, then position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
     /// The smallest number of a query with this fingerprint.
     pub query: u32,
-    /// Where the stored fingerprint stands, counted through all chunks.
+    /// Position of the first such stored fingerprint, over all chunks.
     pub position: u64,
-    /// How many identical ones stand there one after the other.
+    /// Number of consecutive equal fingerprints there.
     pub copies: u32,
-    /// In how many bits they differ from the query.
+    /// Distance to the query in bits.
     pub distance: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Streamed {
     pub chunks: usize,
-    /// Fingerprints in them.
+    /// Number of fingerprints in these chunks.
     pub stored: u64,
     pub hits: u64,
 }
 
-/// Reads the next chunk and sees that it is in order.
+/// Reads the next chunk and checks its order.
 fn next_chunk(
     chunks: &mut impl Chunks,
     into: &mut Vec<u64>,
@@ -70,7 +70,7 @@ fn next_chunk(
     Ok(true)
 }
 
-/// How many identical fingerprints start at `index`.
+/// Number of equal fingerprints from `index` on.
 fn copies_at(stored: &[u64], index: usize) -> u32 {
     let same = stored[index];
     let mut step = 1;

@@ -1,7 +1,7 @@
-//! Matching against comparing everything.
+//! Compares matching with comparing all pairs.
 //!
-//! Clustered inputs, cut into chunks of any size, on any number of threads; find-first must answer
-//! exactly the queries that find-all answers.
+//! Clustered inputs, in chunks of any size, on any number of threads; find-first must answer exactly the
+//! queries that find-all answers.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::*;
 use crate::fingerprint::MaxDistance;
 use crate::hamming::Kernel;
 use crate::join::PairOptions;
-use crate::join::tests::{Unruly, clustered};
+use crate::join::tests::{Reversed, clustered};
 
 struct Pieces<'a>(std::slice::Iter<'a, Vec<u64>>);
 
@@ -40,7 +40,7 @@ fn case() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<u64>>)> {
     })
 }
 
-/// The hits of each chunk, for every query by itself.
+/// Reference implementation: the hits of each chunk, query by query.
 fn plainly(queries: &[u64], chunks: &[Vec<u64>], bound: MaxDistance) -> Vec<Vec<Hit>> {
     let mut base = 0;
     chunks
@@ -70,7 +70,7 @@ fn first_of_each(queries: &[u64]) -> BTreeMap<u64, u32> {
 
 proptest! {
     #[test]
-    fn tables_over_the_batch_find_exactly_what_is_there(
+    fn tables_over_the_batch_find_exactly_the_matches(
         (queries, chunks) in case(),
         k in 0u8..=16,
         more_blocks in 0u32..4,
@@ -86,11 +86,11 @@ proptest! {
         for kernel in Kernel::available() {
             let options = PairOptions::within(bound).unwrap().kernel(kernel);
             let options = options.blocks(u32::from(k) + more_blocks).sizes(chunk, part);
-            let batch = Batch::new(&queries, options, &Unruly(threads)).unwrap();
+            let batch = Batch::new(&queries, options, &Reversed(threads)).unwrap();
             prop_assert_eq!(batch.twins().len(), queries.len() - firsts.len());
             let mut hits = Vec::new();
             let mut source = Pieces(chunks.iter());
-            let streamed = batch.stream(Wanted::All, &mut source, &Unruly(threads), |hit| {
+            let streamed = batch.stream(Wanted::All, &mut source, &Reversed(threads), |hit| {
                 hits.push(hit);
                 Ok(())
             }).unwrap();
@@ -129,10 +129,10 @@ proptest! {
             expected.extend(nearest.into_values());
         }
         let batch =
-            Batch::new(&queries, PairOptions::within(bound).unwrap(), &Unruly(threads)).unwrap();
+            Batch::new(&queries, PairOptions::within(bound).unwrap(), &Reversed(threads)).unwrap();
         let mut hits = Vec::new();
         let mut source = Pieces(chunks.iter());
-        let streamed = batch.stream(Wanted::First, &mut source, &Unruly(threads), |hit| {
+        let streamed = batch.stream(Wanted::First, &mut source, &Reversed(threads), |hit| {
             hits.push(hit);
             Ok(())
         }).unwrap();
@@ -145,9 +145,10 @@ proptest! {
 fn a_chunk_out_of_order_is_refused() {
     let chunks = [vec![1, 2, 3], vec![5, 4]];
     let options = PairOptions::within(MaxDistance::new(3).unwrap()).unwrap();
-    let batch = Batch::new(&[1], options, &Unruly(1)).unwrap();
-    let refused =
-        batch.stream(Wanted::All, &mut Pieces(chunks.iter()), &Unruly(1), |_| Ok(())).unwrap_err();
+    let batch = Batch::new(&[1], options, &Reversed(1)).unwrap();
+    let refused = batch
+        .stream(Wanted::All, &mut Pieces(chunks.iter()), &Reversed(1), |_| Ok(()))
+        .unwrap_err();
     assert!(matches!(refused, JoinError::ChunkNotSorted { chunk: 1 }));
 }
 

@@ -1,11 +1,9 @@
-//! Which text of a page its own markup hides from a reader.
+//! Determines which text a page's own markup hides.
 //!
-//! `style` reads declarations, `sheet` the simple rules of the page's `<style>` elements, `names` says what
-//! tag names mean to nesting, and `open` keeps the open elements and whether text is hidden inside them.
-//! Linear in the page, with bounded memory: at most [`open::MAX_DEPTH`] open elements and
-//! [`sheet::MAX_RULES`] rules.
-//!
-//! Not seen: external style sheets, scripts, colours, and what covers something else.
+//! `style` reads declarations, `sheet` the simple rules of the page's `<style>` elements, `names` defines how
+//! tag names nest, and `open` tracks the open elements and whether their text is hidden. Linear in the page,
+//! with bounded memory: at most [`open::MAX_DEPTH`] open elements and [`sheet::MAX_RULES`] rules. Does not
+//! handle external style sheets, scripts, colours, or elements that cover others.
 
 mod names;
 mod open;
@@ -20,8 +18,8 @@ use super::attributes::{Attribute, Attributes};
 use super::element::Element;
 use style::Style;
 
-/// Whether an attribute with this name, in any case, can decide what is hidden, in a page with rules or
-/// without.
+/// Whether an attribute with this name, in any case, can affect what is hidden, on a page with or
+/// without rules.
 #[inline]
 pub(super) fn may_hide(name: &[u8], has_rules: bool) -> bool {
     match name.len() {
@@ -35,7 +33,7 @@ pub(super) fn may_hide(name: &[u8], has_rules: bool) -> bool {
     }
 }
 
-/// What the attributes of a start tag and the page's rules do to the text inside the element.
+/// The effect of a start tag's attributes and the page's rules on the text inside the element.
 #[inline]
 pub(super) fn effect_of(
     element: Element,
@@ -44,7 +42,7 @@ pub(super) fn effect_of(
     sheet: &Sheet,
 ) -> Effect {
     let is_dialog = element == Element::Dialog;
-    // Scripts show what hides a whole page until it is loaded.
+    // Ignored: rules that hide the whole page until a script has run.
     if !(is_dialog || attributes.any() || sheet.has_tags())
         || matches!(element, Element::Html | Element::Body)
     {

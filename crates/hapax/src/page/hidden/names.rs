@@ -1,9 +1,9 @@
-//! What tag names mean to the nesting of elements.
+//! How tag names nest.
 //!
-//! A name is a number: its bytes, the first highest, or for more than eight bytes the last eight with the
-//! length mixed in. Names that are too long to be known are all alike.
+//! A name is a number: its bytes, the first highest, or for more than eight bytes the last eight mixed with the
+//! length. Names that are too long to be known are all equal.
 //!
-//! Source: the HTML standard, "The stack of open elements" and "in body", shortened to what decides where an
+//! Source: the HTML standard, "The stack of open elements" and "in body", reduced to what decides where an
 //! element ends.
 
 use crate::page::element::{Element, PACKED_LENGTH};
@@ -37,7 +37,7 @@ macro_rules! is_one_of {
     };
 }
 
-/// Elements that hold nothing and have no end tag.
+/// Whether the element has no contents and no end tag.
 #[inline]
 pub(in crate::page) fn is_void(element: Element, name: u64) -> bool {
     match element {
@@ -61,7 +61,7 @@ pub(in crate::page) fn is_void(element: Element, name: u64) -> bool {
 pub(super) const LINK: u64 = name_of(b"a");
 pub(super) const PARAGRAPH: u64 = name_of(b"p");
 
-/// Elements that no end tag of another element reaches across, unless that element is around them.
+/// Whether end tags of elements inside do not reach beyond this element.
 pub(super) fn bounds_scope(name: u64) -> bool {
     is_one_of!(
         name,
@@ -77,7 +77,7 @@ pub(super) fn bounds_scope(name: u64) -> bool {
     )
 }
 
-/// Elements that are opened again after an element around them was closed.
+/// Elements that are reopened after an element around them was closed.
 const FORMATTING: [u64; 14] = [
     LINK,
     name_of(b"b"),
@@ -95,12 +95,12 @@ const FORMATTING: [u64; 14] = [
     name_of(b"u"),
 ];
 
-/// Which formatting element has this name.
+/// The index of the formatting element with this name; `None` for other elements.
 pub(super) fn formatting(name: u64) -> Option<usize> {
     FORMATTING.iter().position(|&one| one == name)
 }
 
-/// Elements that the end tag of an inline element does not reach across.
+/// Whether the end tag of an inline element does not reach beyond this element.
 pub(super) fn is_special(element: Element) -> bool {
     use Element::*;
     !matches!(
@@ -123,11 +123,11 @@ pub(super) fn is_special(element: Element) -> bool {
     )
 }
 
-/// What a start tag closes before it opens: the elements it closes, and how far up they are looked for.
+/// Which elements a start tag closes first, and how far up the stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closes {
     Nothing,
-    /// The innermost of these, up to any special element but `address`, `div` and `p`.
+    /// The innermost of these, up to any special element except `address`, `div` and `p`.
     ItemsLike([u64; 2]),
     /// The outermost of these inside the innermost table.
     Row(&'static [u64]),

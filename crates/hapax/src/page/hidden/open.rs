@@ -1,31 +1,31 @@
 //! Tracks the open elements of a page, and whether text inside them is hidden.
 //!
-//! A start tag opens an element unless it is void or closes itself, after closing what it implies closed (a
-//! paragraph, a list item, a cell). An end tag closes the innermost open element of its name and all inside it,
-//! within the standard's scopes; without one it is ignored. Formatting elements (`b`, `a`, `font`, ...) closed by
-//! another element's tag are opened again. At most [`MAX_DEPTH`] elements are kept, as in Chromium, and deeper ones
-//! are counted, so each tag costs bounded time.
+//! A start tag opens an element unless it is void or self-closing, after closing what it implies (a paragraph,
+//! a list item, a cell). An end tag closes the innermost open element of its name and everything inside, within
+//! the standard's scopes; without such an element it is ignored. Formatting elements (`b`, `a`, `font`, ...)
+//! closed by another element's tag are reopened. Stores at most [`MAX_DEPTH`] elements, as in Chromium, and
+//! counts deeper ones, so each tag takes bounded time.
 
 use super::names::{self, Closes};
 use crate::page::element::Element;
 
-/// Open elements that are remembered.
+/// Maximum number of open elements to track.
 pub(super) const MAX_DEPTH: usize = 512;
 
-/// What an element does to the text inside it.
+/// The effect of an element on the text inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::page) struct Effect(u8);
 
 impl Effect {
     pub(in crate::page) const NONE: Self = Self(0);
-    /// Takes no room, so that words on both sides may be one.
+    /// Takes no space, so that the words on both sides may join.
     pub(in crate::page) const GONE: Self = Self(1);
-    /// Not seen, whatever elements inside say.
+    /// Not visible, whatever elements inside declare.
     pub(in crate::page) const UNSEEN: Self = Self(2);
-    /// `visibility`, which elements inside may set anew.
+    /// Not visible by `visibility`, which elements inside may override.
     pub(in crate::page) const INVISIBLE: Self = Self(4);
     pub(in crate::page) const VISIBLE: Self = Self(8);
-    /// A font without size, likewise.
+    /// A font without size, which elements inside may override.
     pub(in crate::page) const NO_FONT: Self = Self(16);
     pub(in crate::page) const FONT: Self = Self(32);
 
@@ -37,8 +37,8 @@ impl Effect {
         self.0 & other.0 != 0
     }
 
-    /// The state inside an element with this effect, in a parent of this state. States are made of the bits
-    /// that hide.
+    /// The state inside an element with this effect, given the state of its parent. States consist
+    /// of the hiding bits.
     #[inline]
     fn inside(self, parent: Self) -> Self {
         if self == Self::NONE {
@@ -59,23 +59,23 @@ struct Open {
     state: Effect,
 }
 
-/// What a tag does to the words around it.
+/// The effect of a tag on the words around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::page) enum Separation {
-    /// As its element does.
+    /// As defined by its element.
     Usual,
-    /// Always, because something unseen takes room.
+    /// Separates, because something invisible takes space.
     Always,
-    /// Never, because it is not there for the reader.
+    /// Does not separate, because the element is not displayed.
     Never,
 }
 
 #[derive(Debug)]
 pub(in crate::page) struct OpenElements {
     stack: Vec<Open>,
-    /// How many elements of each name, by a part of a hash of the name, are on the stack.
+    /// Number of elements on the stack by a part of the hash of their name.
     counts: [u16; 64],
-    /// Elements beyond the stack's bound, and the first of them that hides.
+    /// Number of elements beyond the stack's limit, and the first of them that hides.
     deeper: usize,
     hidden_from: Option<(usize, Effect)>,
     state: Effect,
@@ -97,13 +97,13 @@ impl OpenElements {
         *self = Self { stack: std::mem::take(&mut self.stack), ..Self::new() };
     }
 
-    /// Whether text that comes now is hidden.
+    /// Whether text at this point is hidden.
     #[inline]
     pub(in crate::page) fn hides(&self) -> bool {
         self.state != Effect::NONE
     }
 
-    /// A start tag. `holds` says whether it opens an element.
+    /// Handles a start tag. `holds` says whether it opens an element.
     #[inline]
     pub(in crate::page) fn start(
         &mut self,
@@ -112,7 +112,8 @@ impl OpenElements {
         effect: Effect,
         holds: bool,
     ) -> Separation {
-        // Whether the tag ends an element that is displayed: that separates, whatever the tag itself does.
+        // Whether the tag ends a displayed element; that separates words whatever the tag itself
+        // does.
         let mut ends = false;
         if self.deeper == 0 {
             if self.may_have(names::PARAGRAPH) && names::closes_paragraph(element, name) {
@@ -178,7 +179,7 @@ impl OpenElements {
         state
     }
 
-    /// Gives back the state inside the closed element.
+    /// Returns the state inside the closed element.
     fn end_not_innermost(&mut self, element: Element, name: u64) -> Effect {
         let is_heading = names::is_heading(name);
         if !(is_heading || self.may_have(name)) {
@@ -257,8 +258,8 @@ impl OpenElements {
         found.is_some_and(|at| self.close_from(at))
     }
 
-    /// Closes the element at `at` and all inside it; formatting elements inside are opened again, of those
-    /// without effect at most three of a name, as in the standard. Whether the closed
+    /// Closes the element at `at` and everything inside. Reopens formatting elements inside; of
+    /// those without effect at most three per name, as in the standard. Returns whether the closed
     /// element was displayed.
     fn close_from(&mut self, at: usize) -> bool {
         let displayed = !self.stack[at].state.has(Effect::GONE);
@@ -284,7 +285,7 @@ impl OpenElements {
         displayed
     }
 
-    /// Takes out one element and leaves those inside it open.
+    /// Removes one element and leaves those inside it open.
     fn remove(&mut self, at: usize) {
         let open = self.stack.remove(at);
         self.count(open.name, false);

@@ -1,16 +1,16 @@
 //! The simple rules of a page's own `<style>` elements: `.a`, `#b`, `tag` and lists of them.
 //!
-//! Rules of one selector are merged, and count where the last of them stands. Tag, class and id rules apply in
-//! this order; among the classes of an element the later rule wins. Rules inside `@media` count if one of its
-//! queries is `all` or `screen` alone, rules inside `@layer` always, those of other at-rules never. Any other
-//! selector is ignored. Bounded by [`MAX_RULES`] selectors.
+//! Rules of one selector are merged at the position of the last of them. Tag, class and id rules apply in this
+//! order; among the classes of an element the later rule wins. Rules inside `@media` apply if one of its
+//! queries is just `all` or `screen`, rules inside `@layer` always, those of other at-rules never. Ignores all
+//! other selectors. At most [`MAX_RULES`] selectors.
 
 use std::collections::BTreeMap;
 
 use super::names;
 use super::style::{Style, plain};
 
-/// Selectors that are remembered; later ones are ignored.
+/// Maximum number of selectors; later ones are ignored.
 pub(super) const MAX_RULES: usize = 16_384;
 
 const MAX_LOOKED_FOR: usize = 8;
@@ -34,11 +34,11 @@ pub(in crate::page) struct Sheet {
     rules: BTreeMap<u64, Rule>,
     order: u32,
     has_tags: bool,
-    /// All style elements of the page have been read.
+    /// Whether all style elements of the page have been read.
     complete: bool,
-    /// Selectors of late rules that were looked for in what came before them.
+    /// Number of selectors of late rules that were searched for in the text before them.
     looked_for: usize,
-    /// A bit for each key, by a part of its hash.
+    /// A Bloom filter of the keys.
     filter: [u64; 8],
 }
 
@@ -47,7 +47,7 @@ impl Sheet {
         *self = Self::default();
     }
 
-    /// No more rules are taken: the page is read again.
+    /// Stops taking rules, because the page is read again.
     pub(in crate::page) fn complete(&mut self) {
         self.complete = true;
     }
@@ -60,8 +60,8 @@ impl Sheet {
         self.has_tags
     }
 
-    /// Takes the rules of a style element; whether one of them may hide something in `before`, the page up
-    /// to it.
+    /// Reads the rules of a style element; returns whether one of them may hide something in
+    /// `before`, the page up to it.
     pub(in crate::page) fn read(
         &mut self,
         css: &[u8],
@@ -74,7 +74,7 @@ impl Sheet {
         let css = without_comments(css);
         let mut hides_before = false;
         let mut at = 0;
-        // Only blocks that count are entered, so a closing brace just ends one of them.
+        // Only applicable blocks are entered, so a closing brace ends one of them.
         while let Some(found) = prelude_length(&css[at..]) {
             let prelude = css[at..at + found].trim_ascii();
             let mark = css[at + found];
@@ -113,8 +113,8 @@ impl Sheet {
         hides_before
     }
 
-    /// Whether `before` may hold an element with this name, class or id. A few are looked for; after that
-    /// the answer is yes.
+    /// Whether `before` may contain an element with this name, class or id. Searches for a few;
+    /// after that, returns `true`.
     fn is_named(&mut self, kind: Kind, name: &[u8], before: &[u8]) -> bool {
         if before.is_empty() {
             return false;
@@ -142,7 +142,7 @@ impl Sheet {
         room
     }
 
-    /// `style` with the rules that name the element, its classes or its id.
+    /// `style` plus the rules for the element's name, classes and id.
     pub(in crate::page) fn apply(
         &self,
         mut style: Style,
@@ -167,7 +167,7 @@ impl Sheet {
     }
 
     fn apply_classes(&self, mut style: Style, classes: &[u8]) -> Style {
-        // More classes with rules than these are as good as none.
+        // More matching classes than this are ignored.
         let mut found = [None::<&Rule>; 16];
         let mut count = 0;
         for class in classes.split(u8::is_ascii_whitespace).filter(|class| !class.is_empty()) {
@@ -214,7 +214,7 @@ fn key_of(kind: Kind, name: &[u8]) -> u64 {
     }
 }
 
-/// The element, class or id that a simple selector names.
+/// The element, class or id of a simple selector.
 fn simple(selector: &[u8]) -> Option<(Kind, &[u8])> {
     let is_name =
         |name: &[u8]| !name.is_empty() && name.iter().all(|&byte| IN_NAMES[usize::from(byte)]);
@@ -226,7 +226,7 @@ fn simple(selector: &[u8]) -> Option<(Kind, &[u8])> {
     }
 }
 
-/// Whether one of the media queries, in lower case, is met by every screen.
+/// Whether one of the media queries, in lower case, applies to every screen.
 fn is_for_screens(queries: &[u8]) -> bool {
     queries.split(|&byte| byte == b',').any(|query| {
         let query = query.trim_ascii();
@@ -237,7 +237,7 @@ fn is_for_screens(queries: &[u8]) -> bool {
     })
 }
 
-/// The text without its comments.
+/// The text without comments.
 fn without_comments(css: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     let comment = memchr::memmem::Finder::new(b"/*");
     let Some(mut start) = comment.find(css) else { return css.into() };
@@ -260,18 +260,18 @@ fn without_comments(css: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     out.into()
 }
 
-/// The bytes of a rule up to its block, or of what has none up to its end.
+/// Length of a rule up to its block, or up to its end if it has none.
 fn prelude_length(css: &[u8]) -> Option<usize> {
     let first = memchr::memchr3(b'{', b'}', b';', css)?;
     if has_string(&css[..first]) { find_outside_strings(css, b"{};") } else { Some(first) }
 }
 
-/// Nearly no rule has one: then the first mark that is found is the one.
+/// Rare, so that usually the first mark found is the right one.
 fn has_string(css: &[u8]) -> bool {
     memchr::memchr3(b'"', b'\'', b'\\', css).is_some()
 }
 
-/// Where the first of these bytes stands outside strings.
+/// The position of the first of these bytes outside strings.
 fn find_outside_strings(css: &[u8], wanted: &[u8]) -> Option<usize> {
     let mut quote = None;
     let mut at = 0;
@@ -315,7 +315,7 @@ static MATTERS: [bool; 256] = {
     table
 };
 
-/// The bytes up to the brace that closes a block, with it, from after the one that opens it.
+/// Length of a block from after its opening brace to and including its closing brace.
 fn block_length(css: &[u8]) -> usize {
     let mut depth = 1;
     let mut at = 0;
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Brace by brace.
+    /// Reference implementation, brace by brace.
     fn slow_block_length(css: &[u8]) -> usize {
         let (mut depth, mut at) = (1, 0);
         while let Some(found) = find_outside_strings(&css[at..], b"{}") {

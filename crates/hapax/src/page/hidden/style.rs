@@ -1,10 +1,9 @@
-//! Declarations of a style into the few facts that decide whether text is hidden.
+//! Reduces the declarations of a style to the facts that decide whether text is hidden.
 //!
-//! Each fact is a bit with three states: not declared, declared as not hiding, declared as hiding. A value
-//! that is not understood leaves its fact as it was, as an invalid declaration does in browsers. Lengths are
-//! read as whole pixels by fixed factors; no floating-point number takes part.
-//!
-//! Not understood: `calc()`, `var()`, `inset`, colours, animations.
+//! Each fact is a bit with three states: not declared, declared as not hiding, declared as hiding. A value that
+//! is not understood leaves its fact unchanged, like an invalid declaration in browsers. Lengths are converted
+//! to whole pixels by fixed factors, without floating-point numbers. Does not handle `calc()`, `var()`,
+//! `inset`, colours and animations.
 
 use std::borrow::Cow;
 
@@ -38,7 +37,7 @@ const MOVED: u32 = 1 << 23;
 /// Pixels beyond which a position is off screen.
 const FAR: i64 = -999;
 
-/// What was declared of the properties that can hide.
+/// The declared properties that can hide text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Style {
     set: u32,
@@ -47,11 +46,11 @@ pub(in super::super) struct Style {
 }
 
 impl Style {
-    /// `display: none`, as the attribute `hidden` and a closed dialog have it.
+    /// `display: none`, which also applies to the attribute `hidden` and to closed dialogs.
     pub(in super::super) const NOT_DISPLAYED: Self =
         Self { set: NOT_DISPLAYED, on: NOT_DISPLAYED, important: 0 };
 
-    /// The declarations of a `style` attribute or of a rule.
+    /// Parses the declarations of a `style` attribute or a rule.
     pub(in super::super) fn parse(css: &[u8]) -> Self {
         let mut style = Self::default();
         for_each_declaration(css, |name, value| {
@@ -73,12 +72,12 @@ impl Style {
         self.set == 0
     }
 
-    /// Whether anything in it can hide.
+    /// Whether anything in it can hide text.
     pub(in super::super) fn may_hide(self) -> bool {
         self.on & !(BLOCK | OUT_OF_FLOW | RELATIVE | FLOATS | CLIPS) != 0
     }
 
-    /// Both, where `later` is of the same or higher specificity.
+    /// Combines both; `later` has the same or higher specificity.
     #[must_use]
     pub(in super::super) fn then(self, later: Self) -> Self {
         let wins = later.set & (!self.important | later.important);
@@ -89,7 +88,7 @@ impl Style {
         }
     }
 
-    /// What it does to the text of an element that is by itself a block or not.
+    /// The effect on the text of an element that is a block by default or not.
     pub(in super::super) fn effect(self, is_block: bool) -> Effect {
         if self.set == 0 {
             return Effect::NONE;
@@ -124,7 +123,7 @@ impl Style {
     }
 }
 
-/// Calls `visit` with each declaration: name and value in lower case, without comments, trimmed.
+/// Calls `visit` for each declaration: name and value in lower case, without comments, trimmed.
 fn for_each_declaration(css: &[u8], mut visit: impl FnMut(&[u8], &[u8])) {
     let awkward = |byte: &u8| {
         byte.is_ascii_uppercase()
@@ -164,7 +163,7 @@ fn for_each_declaration(css: &[u8], mut visit: impl FnMut(&[u8], &[u8])) {
     }
 }
 
-/// The text in lower case without comments and escapes; borrowed when it is so already.
+/// The text in lower case without comments and escapes; borrowed if unchanged.
 pub(super) fn plain(css: &[u8]) -> Cow<'_, [u8]> {
     let has_comment = memchr::memmem::find(css, b"/*").is_some();
     let has_escape = memchr::memchr(b'\\', css).is_some();
@@ -188,8 +187,8 @@ pub(super) fn plain(css: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// The character after a backslash; one that would mean something to the grammar, or lies beyond ASCII,
-/// becomes a stand-in.
+/// The character after a backslash; one with a meaning in the grammar, or beyond ASCII, is replaced
+/// by a placeholder.
 fn unescape(rest: &mut &[u8]) -> u8 {
     let digits = rest.iter().take(6).take_while(|byte| byte.is_ascii_hexdigit()).count();
     let code = if digits == 0 {
@@ -210,7 +209,7 @@ fn unescape(rest: &mut &[u8]) -> u8 {
     }
 }
 
-/// Which facts a declaration sets, and which of them hide.
+/// The facts that a declaration sets, and those of them that hide.
 fn facts(name: &[u8], value: &[u8]) -> Option<(u32, u32)> {
     let flag = |bit: u32, on: bool| (bit, if on { bit } else { 0 });
     let far = |bit: u32| Some(flag(bit, Length::read(value)?.pixels() <= FAR));
@@ -269,7 +268,7 @@ fn display(value: &[u8]) -> Option<(u32, u32)> {
     })
 }
 
-/// Unreadable up to one pixel; a share of a parent's size leaves what the parent has.
+/// Unreadable up to one pixel; a relative size keeps the state of the parent.
 fn font_size(value: &[u8]) -> Option<(u32, u32)> {
     if matches!(value, b"small" | b"medium" | b"large" | b"initial")
         || value.starts_with(b"x-")
@@ -292,7 +291,7 @@ fn size(value: &[u8], none: u32, dot: u32) -> Option<(u32, u32)> {
     Some((none | dot, if length.is_zero() { none | dot } else { dotted }))
 }
 
-/// `rect()` of nothing, or of one pixel as screen readers' text has it.
+/// An empty `rect()`, or one of a pixel, as used for screen readers.
 fn is_empty_rectangle(value: &[u8]) -> bool {
     let Some(inside) = value.strip_prefix(b"rect(") else { return false };
     let edges =
@@ -339,15 +338,15 @@ fn is_moved_away(value: &[u8]) -> bool {
     }
 }
 
-/// A number with a unit, as far as it matters here.
+/// A number with a unit, reduced to what matters here.
 #[derive(Clone, Copy, Debug)]
 struct Length {
     whole: i64,
-    /// The first digit after the point, and whether any other is not zero.
+    /// The first digit after the point, and whether any further digit is not zero.
     tenth: u8,
     finer: bool,
     negative: bool,
-    /// Pixels in one unit, roughly; 0 without a unit.
+    /// Approximate pixels per unit; 0 without a unit.
     factor: i64,
     is_absolute: bool,
     is_pixels: bool,

@@ -1,4 +1,4 @@
-//! Bytes in many encodings through the whole way.
+//! Extracts pages in many encodings.
 
 use super::super::*;
 

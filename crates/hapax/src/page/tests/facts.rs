@@ -40,7 +40,7 @@ fn links_are_absolute_without_fragments_and_each_once() {
             link("https://other.org/", "o", false),
         ]
     );
-    // Without an address only absolute links mean anything.
+    // Without a base, only absolute links are kept.
     assert_eq!(links(html, None), [link("https://other.org/", "o", false)]);
 }
 
@@ -55,7 +55,7 @@ fn a_repeated_link_keeps_its_place_and_gains_words() {
 }
 
 #[test]
-fn links_in_what_is_not_shown_do_not_count() {
+fn links_in_hidden_parts_do_not_count() {
     let html = "<a href=/1>x</a><template><a href=/2>y</a></template><svg><a href=/3></a></svg>\
         <noscript><a href=/4></a></noscript><!-- <a href=/5> --><frame src=/6>";
     assert_eq!(

@@ -1,8 +1,8 @@
-//! What the page's own styles and attributes hide is no text, and nothing else is lost.
+//! Text hidden by the page's own styles and attributes is left out, and nothing else.
 
 use super::{main_text_of, page_of, text_of};
 
-/// Text inside an element with this style.
+/// Extracts an element with this style.
 fn styled(style: &str) -> String {
     text_of(&format!("a<div style=\"{style}\">b</div>c"))
 }
@@ -106,7 +106,7 @@ fn attributes_hide_where_browsers_do() {
     assert_eq!(text_of("a <dialog open>b</dialog> c"), "a b c");
     assert_eq!(text_of("a <details><summary>b</summary>c</details>"), "a b c");
     assert_eq!(text_of("a <input type=hidden value=b> c"), "a c");
-    // A sighted reader sees it.
+    // Visible to sighted readers.
     assert_eq!(text_of("a <p aria-hidden=true>b</p> c"), "a b c");
     assert_eq!(text_of("a <textarea hidden>b</textarea> c"), "a c");
     assert_eq!(text_of("a <select style=display:none><option>b</select> c"), "a c");
@@ -126,7 +126,7 @@ fn a_child_may_be_visible_again_but_not_displayed_again() {
 }
 
 #[test]
-fn what_takes_no_room_does_not_separate_words() {
+fn elements_that_take_no_space_do_not_separate_words() {
     assert_eq!(text_of("vic<br style=display:none>tim"), "victim");
     assert_eq!(text_of("vic<br hidden>tim"), "victim");
     assert_eq!(text_of("vic<div hidden></div>tim"), "victim");
@@ -190,13 +190,13 @@ fn simple_rules_of_the_page_hide() {
 }
 
 #[test]
-fn a_rule_counts_for_what_stands_before_it() {
+fn a_rule_applies_to_text_before_it() {
     let page = page_of("<p class=x>a</p>b<style>.x{display:none}</style><p class=x>c</p>d");
     assert_eq!((page.text.as_str(), page.hidden_bytes), ("bd", 2));
 }
 
 #[test]
-fn what_hides_the_whole_page_waits_for_a_script() {
+fn rules_that_hide_the_whole_page_are_ignored() {
     assert_eq!(text_of("<style>body{opacity:0}</style><body>a"), "a");
     assert_eq!(text_of("<html hidden><body style='display:none'>a"), "a");
 }
@@ -240,7 +240,7 @@ fn a_hidden_element_ends_where_browsers_end_it() {
 }
 
 #[test]
-fn elements_beyond_the_depth_that_is_kept_hide_too() {
+fn elements_beyond_the_tracked_depth_hide_too() {
     let (open, close) = ("<div>".repeat(600), "</div>".repeat(600));
     let html = format!("{open}a<div hidden>b<div>c</div>d</div>e{close}f");
     assert_eq!(text_of(&html), "ae f");

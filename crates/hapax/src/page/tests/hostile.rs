@@ -1,5 +1,4 @@
-//! Pages made to hurt. Each would take minutes if anything were quadratic, and passes by
-//! ending with the right text.
+//! Hostile pages. Each would take minutes if anything were quadratic, and passes by ending with the right text.
 
 use super::super::*;
 use super::main_text_of;

@@ -1,4 +1,4 @@
-//! Which blocks are kept when only the main content is asked for.
+//! Which blocks the main content consists of.
 
 use super::{main_text_of, text_of};
 
@@ -14,7 +14,7 @@ fn menu(count: usize) -> String {
 }
 
 #[test]
-fn an_article_is_freed_from_its_frame() {
+fn an_article_is_extracted_from_its_frame() {
     let body = article(&["Alpha", "Beta", "Gamma"]);
     let expected = text_of(&body);
     let menu = menu(8);
@@ -42,7 +42,7 @@ fn an_article_is_freed_from_its_frame() {
 }
 
 #[test]
-fn a_hint_around_everything_is_not_believed() {
+fn a_hint_around_everything_is_ignored() {
     let body = article(&["Alpha", "Beta"]);
     let page = format!("<div class='page with-sidebar'><ul>{}</ul>{body}</div>", menu(5));
     assert_eq!(main_text_of(&page), text_of(&body));
@@ -61,7 +61,7 @@ fn a_heading_and_a_line_between_paragraphs_stay() {
 }
 
 #[test]
-fn a_link_between_paragraphs_goes_and_links_inside_them_stay() {
+fn links_between_paragraphs_are_dropped_and_links_inside_are_kept() {
     let page = format!(
         "{}<p><a href=/x>Read also this other story</a></p><p>Beta is a paragraph with <a href=/y>a \
          link</a> in the middle, and enough other words to be read.</p>{}",
@@ -74,7 +74,7 @@ fn a_link_between_paragraphs_goes_and_links_inside_them_stay() {
 }
 
 #[test]
-fn running_text_far_away_goes() {
+fn running_text_far_away_is_dropped() {
     let comments: String =
         (0..6).map(|n| format!("<p>Comment {n}: I agree a lot.</p><ul>{}</ul>", menu(6))).collect();
     let page = format!("{}<ul>{}</ul>{comments}", article(&["Alpha", "Beta", "Gamma"]), menu(10));

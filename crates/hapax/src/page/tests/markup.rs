@@ -72,7 +72,7 @@ fn entities_are_decoded() {
 }
 
 #[test]
-fn addresses_go_but_the_words_of_links_stay() {
+fn addresses_are_removed_and_the_words_of_links_are_kept() {
     check(&[
         ("<a href=http://x.org/y>the words</a>", "the words"),
         ("<a href=http://x.org/>http://x.org/</a> after", "after"),
@@ -83,7 +83,7 @@ fn addresses_go_but_the_words_of_links_stay() {
 }
 
 #[test]
-fn what_is_never_closed_does_not_swallow_the_page() {
+fn unclosed_elements_do_not_swallow_the_page() {
     check(&[
         ("<div><svg><path></div><p>rest", "rest"),
         ("a<svg><text>no<p>rest</p>", "a rest"),

@@ -1,5 +1,5 @@
-//! Tests of text extraction from outside. `oracle` compares with a tree built by the standard's full algorithm;
-//! `hostile` pages pass by ending.
+//! Tests of text extraction through its public interface. `oracle` compares with a tree built by the standard's
+//! full algorithm; `hostile` pages pass by ending.
 
 mod encodings;
 mod facts;
@@ -22,7 +22,7 @@ fn text_of(html: &str) -> String {
     page_of(html).text
 }
 
-/// The page with its links, found at `url`.
+/// The page at `url`, with its links.
 fn linked_page(html: &str, url: Option<&str>) -> Page {
     let options = ExtractOptions { collect_links: true, ..ExtractOptions::default() };
     let mut extractor = Extractor::new(options);

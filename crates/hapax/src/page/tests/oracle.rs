@@ -1,8 +1,7 @@
-//! The same text as from a tree built by the standard's full algorithm.
+//! Compares extracted text with the text of a tree built by the standard's full algorithm.
 //!
-//! `scraper` builds the tree and a plain walk over it applies the rules of the module. Pages are
-//! generated so that both have to agree: blocks nest, inline elements may cross each other,
-//! optional end tags may be missing.
+//! `scraper` builds the tree, and a simple walk applies the rules of the module. Pages are generated such that
+//! both must agree: blocks nest, inline elements may overlap, optional end tags may be missing.
 
 use proptest::prelude::*;
 use scraper::{Html, Node};
@@ -46,7 +45,7 @@ const LEAVES: &[&str] = &[
     "\t \u{a0}",
 ];
 
-/// Hidden elements of other inline names are not generated: the standard moves blocks that are left open in
+/// Hidden elements of other inline names are not generated: the standard moves blocks left open in
 /// them out again, after they were read.
 const FORMATTING: &[&str] = &["b", "i", "a", "em", "code", "u"];
 /// Elements whose end tags are left out, with `*` for attributes.
@@ -61,7 +60,7 @@ const LEFT_OPEN: &[&str] = &[
     "a<br*>b",
 ];
 
-/// What may hide an element, or show it again.
+/// Attributes that may hide an element, or show it again.
 const ATTRIBUTES: &[&str] = &[
     " hidden",
     " style='display:none'",
@@ -79,7 +78,7 @@ fn pages() -> impl Strategy<Value = String> {
         3 => Just(" ".to_owned()),
         5 => prop::sample::select(LEAVES).prop_map(str::to_owned),
         1 => (0..INLINE.len(), 0..INLINE.len()).prop_map(|(outer, inner)| {
-            // Crossed on purpose.
+            // Overlaps on purpose.
             let (outer, inner) = (INLINE[outer], INLINE[inner]);
             format!("<{outer}>a<{inner}>b</{outer}>c</{inner}>")
         }),
@@ -114,7 +113,7 @@ fn pages() -> impl Strategy<Value = String> {
     })
 }
 
-/// The rules of the module, applied to a tree.
+/// Reference implementation: the rules of the module, applied to a tree.
 fn text_of_tree(html: &str) -> String {
     const DROPPED: &[&str] = &[
         "title", "script", "style", "svg", "template", "noscript", "iframe", "object", "video",
@@ -127,7 +126,7 @@ fn text_of_tree(html: &str) -> String {
     let document = Html::parse_document(html);
     let mut text = String::new();
     let mut dropped = 0;
-    // Whether each open element is not displayed, and not visible.
+    // For each open element: whether it is not displayed, and not visible.
     let mut states = vec![(false, false)];
     for edge in document.tree.root().traverse() {
         use ego_tree::iter::Edge;
@@ -183,9 +182,10 @@ proptest! {
 
     #[test]
     fn the_text_is_that_of_the_standards_tree(html in pages()) {
-        // The standard opens a formatting element again when text comes, and not at all inside a table cell
-        // that began before; here it is opened at once. So a paragraph that ends another one is outside of a
-        // hidden formatting element there and inside here, where it may show itself.
+        // The standard reopens a formatting element when text follows, and not at all inside a
+        // table cell that began before; this extractor reopens it immediately. So a paragraph that
+        // ends another one is outside of a hidden formatting element there and inside here, where
+        // it may show itself.
         let lower = html.to_lowercase();
         let is_reopened = FORMATTING.iter().any(|name| {
             ATTRIBUTES.iter().any(|attribute| lower.contains(&format!("<{name}{attribute}")))

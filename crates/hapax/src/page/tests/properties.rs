@@ -1,10 +1,10 @@
-//! What holds for any bytes.
+//! Properties that hold for any bytes.
 
 use proptest::prelude::*;
 
 use super::super::*;
 
-/// Pieces of pages that interact: tags with and without ends, raw text, entities, odd bytes.
+/// Fragments of pages that interact: tags with and without ends, raw text, entities, odd bytes.
 pub(super) fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => "[a-z]{1,5}".prop_map(String::into_bytes),
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn a_used_extractor_answers_like_a_fresh_one(
+    fn a_used_extractor_behaves_like_a_new_one(
         first in pieces(),
         second in pieces(),
         options in options(),
@@ -90,7 +90,7 @@ proptest! {
         prop_assert_eq!(used.extract(&second, &HTML).cloned(), fresh);
     }
 
-    /// The tokenizer alone is the reference for what was read ahead of it.
+    /// The tokenizer alone is the reference for the shortcuts.
     #[test]
     fn reading_ahead_changes_nothing(bytes in pieces(), options in options()) {
         let mut quick = Extractor::new(options.clone());
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn extracted_text_is_left_alone_as_plain_text(bytes in pieces()) {
+    fn extracting_extracted_text_changes_nothing(bytes in pieces()) {
         let mut extractor = Extractor::new(ExtractOptions::default());
         if let Ok(page) = extractor.extract(&bytes, &HTML) {
             let text = page.text.clone();
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn escaped_text_comes_back(words in prop::collection::vec("[a-z<>&\"'é中]{1,8}", 0..12)) {
+    fn escaped_text_is_extracted_unchanged(words in prop::collection::vec("[a-z<>&\"'é中]{1,8}", 0..12)) {
         let text = words.join(" ");
         let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
         prop_assert_eq!(super::text_of(&escaped), text);
