@@ -97,7 +97,7 @@ impl Recipe {
              seed = {}\n\
              tie = {}  # the bit where the sum is zero: zero or one\n\
              sketch-shingle = {}  # words in a shingle of the sketch, 1 to 8\n\
-             min-features = {}  # fewer flag a page as too short to judge\n",
+             min-features = {}  # fewer flag a page as too short to compare\n",
             self.name,
             word(self.extent),
             word(self.unspaced),
