@@ -155,7 +155,7 @@ await test("errors say what to do", async (page) => {
   await page.getByRole("alert").getByText("Enter an address first").waitFor();
   await page.getByLabel("Address of the page").fill("http://10.0.0.1/");
   await button(page, "Check").click();
-  await page.getByRole("alert").getByText("no public address").waitFor();
+  await page.getByRole("alert").getByText("not a public address").waitFor();
   await choose(page, "Text");
   await page.getByLabel("Its address").fill("");
   await button(page, "Check").click();
