@@ -208,7 +208,8 @@ def test_rows_of_another_type_are_named() -> None:
     for rows, what in (
         (["a", b"x"], "row 1 is bytes; expected str, as row 0 is"),
         ([17], "row 0 is int; expected str, bytes or a dict"),
-        ([{"text": "a"}, "b"], "row 1 is str; expected a dict, as row 0 is"),
+        ([{"text": "a"}, "b"], "row 1 is str; expected a dict, as the first is"),
+        ([None, {"text": "a"}], "row 0 is NoneType; expected a dict, as the first is"),
         ([{"text": "a"}, {"text": 1.5}], "row 1: text is float; expected str, bytes or None"),
         ([{"text": "a", "url": 5}], "row 0: url is int; expected str or None"),
         (pd.Series(["a", 3], dtype=object), "row 1: text is int"),
@@ -223,6 +224,14 @@ def test_rows_of_another_type_are_named() -> None:
             hapax.dedup(rows)
     with pytest.raises(hapax.errors.PageError, match="row 1: "):
         hapax.dedup([b"fine words", b"%PDF-1.7\n\x00\x01\x02"], kind="bytes")
+
+
+def test_a_stream_may_begin_with_rows_without_text(by: hapax.Fingerprinter) -> None:
+    found = hapax.dedup(iter([None, None, story(1), story(1)]))
+    assert list(found.kept) == [None, None, story(1)] and found.summary["passed_over"] == {"null_text": 2}
+    assert list(hapax.dedup(iter([None])).kept) == [None]
+    with pytest.raises(TypeError, match="document 0 is NoneType"):
+        list(by.fingerprints(iter([None, "a"])))
 
 
 def test_names_of_files_are_never_guessed(tmp_path: pathlib.Path) -> None:
