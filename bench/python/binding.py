@@ -35,7 +35,7 @@ def environment(wheel):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     if wheel is None:
-        wheel = next(iter((ROOT / "target/release/xtask-wheel/wheels").glob("*.whl")), None)
+        wheel = next(iter((ROOT / "target/release/xtask-wheels").glob("*.whl")), None)
         if wheel is None:
             sys.exit("no wheel: run `cargo xtask test python`, or name one with --wheel")
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", wheel], check=True)
