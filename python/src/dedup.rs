@@ -28,6 +28,17 @@ use crate::workers::{interruptible, threads};
 /// How often progress is reported.
 const EVERY: Duration = Duration::from_millis(100);
 
+/// What a caller gives for a job. An error names the option.
+pub(crate) fn asked(given: &Bound<'_, PyAny>) -> PyResult<Asked> {
+    given.extract().map_err(|error: PyErr| {
+        let py = given.py();
+        let place = error.value(py).to_string();
+        let option = place.rsplit('.').next().unwrap_or_default();
+        let cause = error.cause(py).unwrap_or_else(|| error.clone_ref(py));
+        raised("ArgumentError", format!("{option}=: {}", cause.value(py)), None)
+    })
+}
+
 /// What a caller may say about a job; the package always gives all of it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -156,6 +167,10 @@ type Rows<'py> = (
     Vec<String>,
 );
 
+/// Bytes that a thread takes of a caller's data, which are in the same process already: less than of
+/// files.
+const ROWS_BATCH: usize = 256 << 10;
+
 /// Cleans a corpus into a folder, or without one says what would happen. JSON of what it did, and with
 /// `rows` what became of every document.
 #[pyfunction]
@@ -164,11 +179,14 @@ pub(crate) fn run_dedup<'py>(
     inputs: Vec<String>,
     out: Option<PathBuf>,
     by: &FingerprinterCore,
-    asked: Asked,
+    #[pyo3(from_py_with = asked)] asked: Asked,
     told: Option<Py<PyAny>>,
     rows: bool,
 ) -> PyResult<(String, Option<Rows<'py>>)> {
-    let options = asked.options(by)?;
+    let mut options = asked.options(by)?;
+    if rows {
+        options.read.limits.batch = ROWS_BATCH;
+    }
     let stop = options.stop.clone();
     let mut watch = Callback::new(told, stop.clone());
     watch.decided = rows.then(Decided::default);
