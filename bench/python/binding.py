@@ -90,7 +90,7 @@ def fingerprints(pages, count):
         for name, _, seconds in all_makers:
             best[name] = min(best.get(name, 1e9), seconds())
     print(f"{len(texts)} texts, {size / 1e6:.1f} MB\n")
-    print("| maker | makes | texts/s | MB/s | time beside rust |\n| --- | --- | --- | --- | --- |")
+    print("| maker | makes | texts/s | MB/s | times rust |\n| --- | --- | --- | --- | --- |")
     for name, what, _ in all_makers:
         took = best[name]
         print(f"| {name} | {what} | {len(texts) / took:,.0f} | {size / took / 1e6:.1f} | {took / best['rust']:.2f} |")
