@@ -332,9 +332,9 @@ class _Bar:
             self._new = tqdm
 
     def __enter__(self) -> Optional[Callable[[str, int, int], object]]:
-        return None if self._new is None else self._told
+        return None if self._new is None else self._report
 
-    def _told(self, stage: str, documents: int, _bytes: int) -> None:
+    def _report(self, stage: str, documents: int, _bytes: int) -> None:
         if stage != self._stage and self._new is not None:
             self.__exit__()
             self._stage = stage

@@ -180,7 +180,7 @@ pub(crate) fn run_dedup<'py>(
     out: Option<PathBuf>,
     by: &FingerprinterCore,
     #[pyo3(from_py_with = asked)] asked: Asked,
-    told: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
     rows: bool,
 ) -> PyResult<(String, Option<Rows<'py>>)> {
     let mut options = asked.options(by)?;
@@ -188,9 +188,9 @@ pub(crate) fn run_dedup<'py>(
         options.read.limits.batch = ROWS_BATCH;
     }
     let stop = options.stop.clone();
-    let mut watch = Callback::new(told, stop.clone());
+    let mut watch = Callback::new(progress, stop.clone());
     watch.decided = rows.then(Decided::default);
-    let (told, decided) = interruptible(py, &stop, move || {
+    let (answer, decided) = interruptible(py, &stop, move || {
         let finished = match &out {
             Some(out) => dedup(&inputs, out, &options, &mut watch),
             None => dry_run(&inputs, &options, &mut watch),
@@ -202,12 +202,12 @@ pub(crate) fn run_dedup<'py>(
             (Ok(done), None) => {
                 let files = done.files.iter().map(|file| file.display().to_string());
                 let files: Vec<String> = files.collect();
-                let told = json!({"summary": done.summary, "run": done.run, "files": files});
-                Ok((told.to_string(), watch.decided))
+                let answer = json!({"summary": done.summary, "run": done.run, "files": files});
+                Ok((answer.to_string(), watch.decided))
             }
         }
     })?;
-    Ok((told, decided.map(|decided| decided.rows(py))))
+    Ok((answer, decided.map(|decided| decided.rows(py))))
 }
 
 /// What became of every document.
@@ -304,8 +304,8 @@ impl Callback {
         self.last = Instant::now();
         let Some(function) = &self.function else { return };
         let (stage, documents, bytes) = (self.stage, self.documents, self.bytes);
-        let told = Python::attach(|py| function.call1(py, (stage, documents, bytes)).map(drop));
-        if let Err(error) = told {
+        let called = Python::attach(|py| function.call1(py, (stage, documents, bytes)).map(drop));
+        if let Err(error) = called {
             self.raised.get_or_insert(error);
         }
     }

@@ -1,6 +1,6 @@
 //! Exact copies: pages with the same text in the same scope.
 
-use rayon::slice::ParallelSliceMut;
+use rayon::prelude::*;
 
 use crate::facts::FactTable;
 use crate::pages::{Pages, Status};
@@ -18,24 +18,26 @@ pub(crate) struct Classes {
 pub(crate) fn classes(
     pages: &Pages,
     table: &FactTable<'_>,
-    wanted: impl Fn(u32) -> bool,
+    wanted: impl Fn(u32) -> bool + Sync,
 ) -> Classes {
     // Sorting keys inline is several times faster than looking pages up in every comparison.
     let content = |page| pages.content(page).map(|it| u128::from_be_bytes(it.to_bytes()));
     let mut order: Vec<_> = (0..pages.len() as u32)
+        .into_par_iter()
         .filter(|&page| !pages.status(page).stays() && wanted(page))
         .map(|page| (pages.scope(page), content(page), page))
         .collect();
     order.par_sort_unstable();
-    let mut classes = Classes::default();
-    for class in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        let members = || class.iter().map(|it| it.2);
-        if class.len() > 1 {
-            classes.copies.extend(members());
-        }
-        if pages.status(class[0].2) == Status::Comparable {
-            classes.representatives.extend(table.best(members()));
-        }
+    let classes = || order.par_chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+    let comparable = classes().filter(|class| pages.status(class[0].2) == Status::Comparable);
+    let copies = classes().filter(|class| class.len() > 1);
+    Classes {
+        representatives: comparable
+            .filter_map(|class| match class {
+                [(_, _, page)] => Some(*page),
+                copies => table.best(copies.iter().map(|it| it.2)),
+            })
+            .collect(),
+        copies: copies.flat_map_iter(|class| class.iter().map(|it| it.2)).collect(),
     }
-    classes
 }

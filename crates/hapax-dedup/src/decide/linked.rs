@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use hapax::fingerprint::ContentHash;
 use hapax::group::batch::UnionFind;
 use hapax::group::{BatchInput, Grouping, NearPair, PageFacts, Rules, ScopeKey, set_domain_places};
+use rayon::prelude::*;
 
 use crate::addresses::Address;
 use crate::error::Error;
@@ -35,10 +36,10 @@ impl<'p> Linked<'p> {
         addresses: Vec<Address>,
     ) -> Self {
         let all = pages.len() as u32;
-        let documents = linked.iter().take_while(|&&page| page < all);
+        let documents = linked[..linked.partition_point(|&page| page < all)].par_iter();
         let mut facts: Vec<PageFacts<'p>> = documents.clone().map(|&page| table.of(page)).collect();
-        let mut contents: Vec<_> = documents.clone().map(|&page| pages.content(page)).collect();
-        let scopes = linked.iter().map(|&page| match page < all {
+        let mut contents: Vec<_> = documents.map(|&page| pages.content(page)).collect();
+        let scopes = linked.par_iter().map(|&page| match page < all {
             true => pages.scope(page),
             false => ScopeKey::ALL,
         });
@@ -70,11 +71,15 @@ impl<'p> Linked<'p> {
         for (a, b) in links.filter_map(|(a, b)| Some((self.place(a)?, self.place(b)?))) {
             sets.union(a, b);
         }
-        let key = |&page: &u32| (self.scopes[page as usize], self.contents[page as usize]);
-        let mut copies: Vec<u32> = (0..documents as u32).filter(|it| key(it).1.is_some()).collect();
-        copies.sort_by_key(key);
-        for two in copies.windows(2).filter(|two| key(&two[0]) == key(&two[1])) {
-            sets.union(two[0], two[1]);
+        let mut copies: Vec<(ScopeKey, ContentHash, u32)> = (0..documents as u32)
+            .into_par_iter()
+            .filter_map(|page| {
+                Some((self.scopes[page as usize], self.contents[page as usize]?, page))
+            })
+            .collect();
+        copies.par_sort_unstable();
+        for two in copies.windows(2).filter(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1)) {
+            sets.union(two[0].2, two[1].2);
         }
         let set_of: Vec<u32> = (0..documents as u32).map(|page| sets.find(page)).collect();
         set_domain_places(&mut self.facts[..documents], |page| set_of[page]);
@@ -87,7 +92,7 @@ impl<'p> Linked<'p> {
 
     pub(super) fn group(&self, rules: &Rules, pairs: &[NearPair]) -> Result<Grouping, Error> {
         let numbered: Vec<NearPair> = pairs
-            .iter()
+            .par_iter()
             .filter_map(|pair| {
                 Some(NearPair { a: self.place(pair.a)?, b: self.place(pair.b)?, ..*pair })
             })

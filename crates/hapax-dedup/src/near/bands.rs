@@ -9,8 +9,8 @@
 
 use hapax::fingerprint::{MaxDistance, Sketch};
 use hapax::join::Executor;
-use rayon::prelude::*;
 
+use super::same;
 use crate::pages::Pages;
 
 /// Bytes of a sketch per band.
@@ -27,9 +27,6 @@ const SOME: usize = 16;
 const ENTRY: f64 = 12.0;
 /// Nanoseconds added per entry for every doubling of their number.
 const DOUBLING: f64 = 1.2;
-/// Minimum number of entries in a thread's piece of work.
-const BATCH_SIZE: usize = 1 << 14;
-
 /// Below this probability of being proposed, bands are not used.
 const LEAST_CHANCE: f64 = 0.95;
 
@@ -86,19 +83,7 @@ pub(super) fn collect<S: PairSink>(
     sink: impl Fn() -> S + Sync,
     executor: &dyn Executor,
 ) -> Vec<S> {
-    let mut entries: Vec<Entry> =
-        set.par_iter().map(|&page| Entry::of(pages, page, band)).collect();
-    entries.par_sort_unstable();
-    let mut pieces: Vec<&[Entry]> = Vec::new();
-    let mut rest = &entries[..];
-    while !rest.is_empty() {
-        let least = BATCH_SIZE.min(rest.len());
-        let last = &rest[least - 1];
-        let more = rest[least..].iter().take_while(|it| it.agree(last)).count();
-        let (piece, after) = rest.split_at(least + more);
-        pieces.push(piece);
-        rest = after;
-    }
+    let pieces = same::pieces(set.len(), |at| Entry::of(pages, set[at], band), Entry::key);
     executor.map(pieces, |piece| {
         let mut sink = sink();
         let mut far = 0;
@@ -127,6 +112,10 @@ impl Entry {
         let key = key(pages.sketch(page), pages.own_bucket(page, band), band);
         let known = pages.fingerprint(page).to_bits() & ((1 << Self::KNOWN) - 1);
         Self(u128::from(key) << Self::BELOW | u128::from(page) << Self::KNOWN | u128::from(known))
+    }
+
+    fn key(&self) -> u64 {
+        (self.0 >> Self::BELOW) as u64
     }
 
     fn page(self) -> u32 {

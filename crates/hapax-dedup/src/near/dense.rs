@@ -12,6 +12,7 @@ use hapax::fingerprint::Sketch;
 use hapax::group::NearPair;
 use rayon::prelude::*;
 
+use super::same;
 use crate::facts::FactTable;
 use crate::near::Matcher;
 use crate::pages::Pages;
@@ -101,7 +102,7 @@ pub(crate) fn twins(
         let own = pages.own_bucket(page, 0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         pages.fingerprint(page).to_bits() ^ own
     };
-    let twins = buckets(set.to_vec(), key, TWINS);
+    let twins = buckets(set, key, TWINS);
     collapsed.representatives = twins.others;
     for cluster in twins.clusters {
         let mut found = choose_representatives(cluster, 2, TWIN_ROUNDS, matcher, table);
@@ -151,7 +152,7 @@ pub(crate) fn thin(
     let set = std::mem::take(&mut collapsed.representatives);
     let key =
         |page| sketch_part(pages.sketch(page), number, bits) | pages.own_bucket(page, number) << 32;
-    let buckets = buckets(set, key, DENSE);
+    let buckets = buckets(&set, key, DENSE);
     collapsed.representatives = buckets.others;
     let choose = |cluster| choose_representatives(cluster, DENSE, ROUNDS, matcher, table);
     let chosen: Vec<Chosen> = buckets.clusters.into_par_iter().map(choose).collect();
@@ -193,7 +194,7 @@ fn pair_up(
         let key = |page| {
             sketch_part(pages.sketch(page), pass, PART_BITS) | pages.own_bucket(page, pass) << 32
         };
-        let buckets = buckets(set, key, 2);
+        let buckets = buckets(&set, key, 2);
         set = buckets.others;
         for cluster in buckets.clusters {
             let found = choose_representatives(cluster, 2, 2, matcher, table);
@@ -220,19 +221,27 @@ struct Buckets {
 }
 
 /// Groups pages by key; buckets with fewer than `least` pages go to `others`.
-fn buckets(set: Vec<u32>, key: impl Fn(u32) -> u64 + Sync, least: usize) -> Buckets {
-    let mut keyed: Vec<(u64, u32)> = set.into_par_iter().map(|page| (key(page), page)).collect();
-    keyed.par_sort_unstable();
-    let mut buckets = Buckets { clusters: Vec::new(), others: Vec::new() };
-    for same in keyed.chunk_by(|a, b| a.0 == b.0) {
-        let pages = same.iter().map(|&(_, page)| page);
-        if same.len() < least {
-            buckets.others.extend(pages);
-        } else {
-            buckets.clusters.push(pages.collect());
+fn buckets(set: &[u32], key: impl Fn(u32) -> u64 + Sync, least: usize) -> Buckets {
+    let pieces = same::pieces(set.len(), |at| (key(set[at]), set[at]), |keyed| keyed.0);
+    let split = |piece: Vec<(u64, u32)>| {
+        let mut buckets = Buckets { clusters: Vec::new(), others: Vec::new() };
+        for same in piece.chunk_by(|a, b| a.0 == b.0) {
+            let pages = same.iter().map(|&(_, page)| page);
+            if same.len() < least {
+                buckets.others.extend(pages);
+            } else {
+                buckets.clusters.push(pages.collect());
+            }
         }
+        buckets
+    };
+    let split: Vec<Buckets> = pieces.into_par_iter().map(split).collect();
+    let mut all = Buckets { clusters: Vec::new(), others: Vec::with_capacity(set.len()) };
+    for Buckets { clusters, others } in split {
+        all.clusters.extend(clusters);
+        all.others.extend(others);
     }
-    buckets
+    all
 }
 
 /// Representatives chosen from one bucket, and their members.

@@ -17,6 +17,7 @@ pub(crate) mod bands;
 pub(crate) mod dense;
 mod joiner;
 mod matcher;
+mod same;
 pub(crate) mod saturation;
 #[cfg(test)]
 mod tests;

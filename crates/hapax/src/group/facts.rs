@@ -101,25 +101,33 @@ impl PageFacts<'_> {
 /// unknown times last, then by [`id`](PageFacts::id). A page whose address has no host is a domain
 /// of its own. Domains are those of [`scope::domain`](super::scope::domain).
 pub fn set_domain_places(pages: &mut [PageFacts<'_>], set_of: impl Fn(usize) -> u32) {
-    // Compares numbers first; most pages differ in their sets.
+    let seen = |page: usize| (pages[page].first_seen.unwrap_or(u64::MAX), pages[page].id);
     let name = |page: usize| {
         let name = domain(pages[page].host()).to_ascii_lowercase();
         let alone = if name.is_empty() { page } else { usize::MAX };
-        (set_of(page), alone, name)
+        (alone, name)
     };
-    let seen = |page: usize| (pages[page].first_seen.unwrap_or(u64::MAX), pages[page].id);
-    let mut order: Vec<(_, _, usize)> =
-        (0..pages.len()).map(|page| (name(page), seen(page), page)).collect();
+    let mut order: Vec<(u32, usize)> = (0..pages.len()).map(|page| (set_of(page), page)).collect();
     order.sort_unstable();
-    let of_one_domain = order.chunk_by(|a, b| a.0 == b.0);
-    let mut domains: Vec<_> = of_one_domain.map(|domain| (domain[0].1, domain)).collect();
-    domains.sort_unstable_by_key(|(seen, _)| *seen);
-    let mut places = Vec::with_capacity(pages.len());
-    for (place, equal) in (0u64..).zip(domains.chunk_by(|a, b| a.0 == b.0)) {
-        places.extend(equal.iter().flat_map(|it| it.1).map(|&(_, _, page)| (page, place)));
+    // When each page's domain had the text first.
+    let mut ages = Vec::with_capacity(pages.len());
+    for set in order.chunk_by(|a, b| a.0 == b.0) {
+        if let [(_, page)] = *set {
+            ages.push((seen(page), page));
+            continue;
+        }
+        let mut named: Vec<_> =
+            set.iter().map(|&(_, page)| (name(page), seen(page), page)).collect();
+        named.sort_unstable();
+        for domain in named.chunk_by(|a, b| a.0 == b.0) {
+            ages.extend(domain.iter().map(|&(_, _, page)| (domain[0].1, page)));
+        }
     }
-    for (page, place) in places {
-        pages[page].domain_place = Some(place);
+    ages.sort_unstable();
+    for (place, equal) in (0u64..).zip(ages.chunk_by(|a, b| a.0 == b.0)) {
+        for &(_, page) in equal {
+            pages[page].domain_place = Some(place);
+        }
     }
 }
 

@@ -28,6 +28,12 @@ use crate::hamming::memory::filled;
 /// about 20 nanoseconds to move a record against 0.05 to compare two.
 const DENSE: usize = 1024;
 
+/// Tasks per thread, so that no thread waits long for the last one.
+const TASKS: usize = 4;
+
+/// Smaller parts and chunks cost more than idle threads do.
+const LEAST: usize = 1 << 12;
+
 /// Options for joining a set with itself.
 #[derive(Clone, Debug)]
 pub struct PairOptions {
@@ -85,6 +91,12 @@ impl PairOptions {
         self
     }
 
+    /// Chunks and parts small enough that all threads have work on a set of this many records.
+    fn spread(&self, records: usize, executor: &dyn Executor) -> Self {
+        let each = (records / (TASKS * executor.width().max(1))).max(LEAST);
+        Self { chunk: self.chunk.min(each), part: self.part.min(each), ..self.clone() }
+    }
+
     /// The plan for this many distinct fingerprints.
     pub fn plan(&self, rows: usize) -> Plan {
         let forced = self.blocks.map(|m| Plan::with_blocks(m, rows, self.bound, self.part));
@@ -103,6 +115,7 @@ pub fn pairs<I: Id>(
     options: &PairOptions,
     executor: &dyn Executor,
 ) -> Joined<I> {
+    let options = &options.spread(records.len(), executor);
     let mut area = filled(records.len(), Record::default());
     let (chunks, twins) = collapse(&mut records, &mut area, options, executor);
     let rows = chunks.iter().map(|chunk| chunk.len()).sum();

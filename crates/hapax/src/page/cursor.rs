@@ -1,10 +1,10 @@
 //! The input of the tokenizer, with a position that the emitter can read and move.
 //!
 //! `html5gum` runs the HTML standard's state machine byte by byte, with several state changes per attribute,
-//! although most attributes are not used. At the start of a regular tag the emitter therefore moves the shared
-//! position to its `>`; irregular tags are left to the tokenizer entirely. The contents of `<script>` and the
-//! like are skipped in the same way. Guarantees that the position only moves forward, except for one byte that
-//! is handed back so that characters arrive whole.
+//! although most attributes are not used. From the first regular tag on, the emitter therefore reads text and
+//! regular tags itself and moves the shared position past them; the rest is left to the tokenizer. The contents
+//! of `<script>` and the like are skipped in the same way. Guarantees that the position only moves forward,
+//! except for one byte that is handed back so that characters arrive whole.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -96,6 +96,12 @@ fn find_either(first: u8, second: u8, rest: &[u8]) -> Option<usize> {
         return memchr2(first, second, later).map(|at| at + 8);
     }
     rest.iter().position(|&byte| byte == first || byte == second)
+}
+
+/// The length of the text before the next tag or character reference.
+#[inline]
+pub(super) fn find_text_end(rest: &[u8]) -> Option<usize> {
+    find_either(b'<', b'&', rest)
 }
 
 /// A tag whose end was found without the tokenizer.

@@ -20,6 +20,8 @@
 //   anywhere after them are read as if their tag were missing.
 // * An unclosed `script`, `style` or comment takes the rest of the page, as in browsers.
 
+mod regular;
+
 use std::cell::Cell;
 use std::convert::Infallible;
 
@@ -28,11 +30,11 @@ use memchr::memmem;
 
 use super::attributes::{Attribute, Attributes};
 use super::blocks::{Blocks, Place};
-use super::cursor::{find_end_tag, read_name, regular_attributes};
+use super::cursor::find_end_tag;
 use super::element::Element;
 use super::facts::Facts;
 use super::fold::Fold;
-use super::hidden::{OpenElements, Separation, Sheet, effect_of, is_void, may_hide, name_of};
+use super::hidden::{OpenElements, Separation, Sheet, effect_of, is_void, name_of};
 use super::tag::Tag;
 
 /// The rules for reading the markup.
@@ -152,34 +154,21 @@ impl<'a> PageEmitter<'a> {
         self.tag.self_closing = false;
         self.tag.element = None;
         let look_ahead = self.raw.is_none() && self.shortcuts;
-        if !(look_ahead && self.read_regular_tag().is_some()) {
-            self.gathered.attributes.clear();
+        match look_ahead.then(|| self.read_regular_tag(self.at.get() - 1)).flatten() {
+            // The tokenizer reads the `>`.
+            Some(close) => self.at.set(close),
+            None => self.gathered.attributes.clear(),
         }
     }
 
-    /// Reads the tag whose first letter was just consumed, if it is regular, and leaves its `>` to
-    /// the tokenizer.
-    #[inline]
-    fn read_regular_tag(&mut self) -> Option<()> {
-        let (name_end, element, number) = read_name(self.input, self.at.get() - 1)?;
-        let attributes = &mut self.gathered.attributes;
-        let regular = if self.tag.is_end {
-            regular_attributes(self.input, name_end, |_, _| true)
+    fn finish_tag(&mut self) -> Option<State> {
+        let (element, name) = self.tag.element();
+        if self.tag.is_end {
+            self.end_tag(element, name);
+            None
         } else {
-            attributes.clear();
-            let wanted = self.gathered.facts.wants_attributes(element)
-                || self.gathered.blocks.is_some()
-                    && (element.breaks_block() || element == Element::A)
-                || element == Element::Style;
-            let has_rules = !self.gathered.sheet.is_empty();
-            regular_attributes(self.input, name_end, |name, value| {
-                !(wanted || may_hide(name, has_rules)) || attributes.set(name, value)
-            })
-        }?;
-        self.tag.element = Some((element, number));
-        self.tag.self_closing = regular.self_closing;
-        self.at.set(regular.close);
-        Some(())
+            self.start_tag(element, name)
+        }
     }
 
     fn start_tag(&mut self, element: Element, name: u64) -> Option<State> {
@@ -460,16 +449,11 @@ impl Emitter for PageEmitter<'_> {
 
     #[inline]
     fn emit_current_tag(&mut self) -> Option<State> {
-        let (element, name) = self.tag.element();
         if self.tag.element.is_none() {
             self.gathered.attributes.finish();
         }
-        if self.tag.is_end {
-            self.end_tag(element, name);
-            None
-        } else {
-            self.start_tag(element, name)
-        }
+        let state = self.finish_tag();
+        if state.is_some() || !self.shortcuts { state } else { self.read_regular_markup() }
     }
 
     fn set_self_closing(&mut self) {
