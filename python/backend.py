@@ -49,16 +49,17 @@ def build_program(config_settings: Settings) -> None:
     options.add_argument("--locked", action="store_true")
     options.add_argument("--config", action="append", default=[])
     asked, _ = options.parse_known_args(maturin.get_maturin_pep517_args(config_settings))
-    command = ["cargo", "rustc", "--package", "hapax-cli", "--bin", "hapax", "--profile", asked.profile]
+    command = ["cargo", "build", "--package", "hapax-cli", "--bin", "hapax", "--profile", asked.profile]
     command += ["--message-format", "json-render-diagnostics"]
     command += ["--locked"] if asked.locked else []
     command += ["--target", asked.target] if asked.target else []
     command += [word for setting in asked.config for word in ("--config", setting)]
-    # Only this program is stripped: a setting of the profile would compile every library again.
-    command += ["--", "-C", "strip=symbols"]
     done = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, check=True)
     messages = map(json.loads, done.stdout.splitlines())
     programs = [path for message in messages if (path := message.get("executable"))]
     shutil.rmtree(SCRIPTS)
     SCRIPTS.mkdir()
-    shutil.copy2(programs[-1], SCRIPTS)
+    copy = shutil.copy2(programs[-1], SCRIPTS)
+    # Profiles other than `dist` keep symbols, which are most of the file.
+    if strip := shutil.which("strip"):
+        subprocess.run([strip, copy], check=True)

@@ -35,7 +35,7 @@ def environment(wheel):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     if wheel is None:
-        wheel = next(iter((ROOT / "target/release/xtask-wheel/wheels").glob("*.whl")), None)
+        wheel = next(iter((ROOT / "target/release/xtask-wheels").glob("*.whl")), None)
         if wheel is None:
             sys.exit("no wheel: run `cargo xtask test python`, or name one with --wheel")
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", wheel], check=True)
@@ -90,7 +90,7 @@ def fingerprints(pages, count):
         for name, _, seconds in all_makers:
             best[name] = min(best.get(name, 1e9), seconds())
     print(f"{len(texts)} texts, {size / 1e6:.1f} MB\n")
-    print("| maker | makes | texts/s | MB/s | time beside rust |\n| --- | --- | --- | --- | --- |")
+    print("| maker | makes | texts/s | MB/s | times rust |\n| --- | --- | --- | --- | --- |")
     for name, what, _ in all_makers:
         took = best[name]
         print(f"| {name} | {what} | {len(texts) / took:,.0f} | {size / took / 1e6:.1f} | {took / best['rust']:.2f} |")

@@ -4,7 +4,7 @@
 
 DOCS.jsonl has `id` and `html` or `text` a line; texts of HTML are extracted once, by Hapax, for all. PAIRS.tsv has
 `id1`, `id2` and `jaccard5` of pairs that are near-duplicates, in the data sets of the comparison. Each way runs in a process of its own, from
-the texts in a list to a dict of removed and kept rows; CPU time and peak memory are of the whole process. Removed rows are judged by the exact
+the texts in a list to a dict of removed and kept rows; CPU time and peak memory are of the whole process. Removed rows are scored by the exact
 similarity (runs of five words) with the row that is named: below 0.6 they are wrong.
 """
 
@@ -21,7 +21,7 @@ import binding
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "compare"))
-import judge  # noqa: E402
+import score  # noqa: E402
 
 PEERS = ["rensa==0.5.0", "datasketch==2.0.0", "numpy==2.4.6"]
 
@@ -93,7 +93,7 @@ def near_pairs(path, ids):
     with open(path, encoding="utf-8") as lines:
         columns = next(lines).rstrip("\n").split("\t")
         pairs = [dict(zip(columns, line.rstrip("\n").split("\t"))) for line in lines]
-    return [(rows[pair["id1"]], rows[pair["id2"]]) for pair in pairs if float(pair["jaccard5"]) >= judge.SURELY]
+    return [(rows[pair["id1"]], rows[pair["id2"]]) for pair in pairs if float(pair["jaccard5"]) >= score.SURELY]
 
 
 def main():
@@ -127,16 +127,16 @@ def main():
         with open(table, encoding="utf-8") as lines:
             texts = [json.loads(line) for line in lines]
         pairs = near_pairs(given.pairs, ids) if given.pairs else []
-        print(f"{len(texts)} texts, {sum(map(len, texts)) / 1e6:.1f} million characters, {len(pairs)} pairs of at least {judge.SURELY}\n")
-        print(f"| way | lines | CPU s | peak MB | removed | right | at least {judge.ALIKE} | pairs left |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
+        print(f"{len(texts)} texts, {sum(map(len, texts)) / 1e6:.1f} million characters, {len(pairs)} pairs of at least {score.SURELY}\n")
+        print(f"| way | lines | CPU s | peak MB | removed | at least {score.UNLIKE} | at least {score.ALIKE} | pairs left |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
         for way, code in WAYS.items():
             cpu, peak, kept = ran[way]
             alike = [similarity(texts[row], texts[named]) for row, named in kept.items()]
-            right, sure = (sum(it >= least for it in alike) / max(1, len(alike)) for least in (judge.UNLIKE, judge.ALIKE))
+            possible, certain = (sum(it >= least for it in alike) / max(1, len(alike)) for least in (score.UNLIKE, score.ALIKE))
             assert not any(named in kept for named in kept.values()), f"{way} names rows that it removes"
             left = sum(a not in kept and b not in kept for a, b in pairs)
             lines = len(code.strip().splitlines())
-            print(f"| {way} | {lines} | {cpu:.1f} | {peak:.0f} | {len(kept)} | {right:.4f} | {sure:.4f} | {left} |", flush=True)
+            print(f"| {way} | {lines} | {cpu:.1f} | {peak:.0f} | {len(kept)} | {possible:.4f} | {certain:.4f} | {left} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def job(cluster: Cluster, folder: str, out: str, ui: int, log: pathlib.Path) -> 
     return subprocess.Popen(command, env=cluster.environment, stdout=open(log, "ab"), stderr=subprocess.STDOUT, start_new_session=True)
 
 
-def told(log: pathlib.Path) -> dict[str, Any]:
+def outcome(log: pathlib.Path) -> dict[str, Any]:
     """The last line of a run that is JSON."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.startswith('{"pages"')]
     return dict(json.loads(lines[-1])) if lines else {"wrong": None}
@@ -150,7 +150,7 @@ def run(folder: str, number: int, driver: bool, memory: str, skip: int) -> dict[
                 time.sleep(3)
                 process = job(cluster, folder, out, ui, log)
                 process.wait()
-            done = told(log)
+            done = outcome(log)
             return {"run": number, "killed": killed, "exit": process.returncode, "wrong": done["wrong"], "pages": done.get("pages"), "seconds": done.get("seconds")}
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

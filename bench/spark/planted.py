@@ -85,9 +85,9 @@ def make(folder: pathlib.Path, pages: int, template: int, seed: int) -> None:
         table = pa.table({"position": at, "bucket": bucket, "page": page, "root": root[at]})
         pq.write_table(table, folder / "pages" / f"part-{number:05d}.parquet", compression="zstd")
     sizes = np.bincount(root)
-    told = {"pages": pages, "groups": int((sizes > 1).sum()), "largest": int(sizes.max()), "copies": int((root != np.arange(pages)).sum())}
-    (folder / "truth.json").write_text(json.dumps(told))
-    print(told)
+    truth = {"pages": pages, "groups": int((sizes > 1).sum()), "largest": int(sizes.max()), "copies": int((root != np.arange(pages)).sum())}
+    (folder / "truth.json").write_text(json.dumps(truth))
+    print(truth)
 
 
 def session(master: Optional[str], ui: Optional[int]) -> Any:
@@ -150,10 +150,10 @@ def run(folder: pathlib.Path, out: str, partitions: int, master: Optional[str], 
     linked = job.components(job.edges(pairs, roles))
     lap("components")
     verdicts = job.resolve(pages, None, pairs, roles, linked)
-    lap("settle")
-    told = verdicts.where("outcome <> 'effort'").select("position", "winner")
-    judged = pages.select("position", "root").join(told, "position", "left").selectExpr("coalesce(winner, position) <> root as wrong")
-    wrong = judged.where("wrong").count()
+    lap("resolve")
+    winners = verdicts.where("outcome <> 'effort'").select("position", "winner")
+    compared = pages.select("position", "root").join(winners, "position", "left").selectExpr("coalesce(winner, position) <> root as wrong")
+    wrong = compared.where("wrong").count()
     keys = candidates.where("distance = -1").selectExpr("sum(b)", "sum(a)").first()
     print(json.dumps({
         "pages": documents, "wrong": wrong, "seconds": round(time.time() - began, 1), "key_rows": keys[0], "rekeyed": keys[1],

@@ -272,7 +272,7 @@ def run_dedup(
     out: Optional[str],
     by: FingerprinterCore,
     asked: Mapping[str, Any],
-    told: Optional[Callable[[str, int, int], object]],
+    progress: Optional[Callable[[str, int, int], object]],
     rows: bool,
 ) -> tuple[str, Optional[tuple[bytes, bytes, bytes, bytes, bytes, list[str], list[str]]]]: ...
 def fingerprint_shard(

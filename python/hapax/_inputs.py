@@ -16,7 +16,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Callable, Optional
 
 from ._hapax import document_columns
@@ -120,8 +120,9 @@ class Listed(Given):
         self.values = values
         #: The type of the first document, and its row.
         self.kind: Optional[tuple[type, int]] = None
-        if values and isinstance(values[0], Mapping):
-            self.names = list(values[0])
+        first = next((one for one in values if one is not None), None)
+        if isinstance(first, Mapping):
+            self.names = list(first)
 
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
         for start in range(0, len(self.values), TOGETHER):
@@ -132,7 +133,7 @@ class Listed(Given):
                 continue
             for row, one in enumerate(part, start):
                 if not isinstance(one, Mapping):
-                    raise TypeError(f"row {row} is {type(one).__name__}; expected a dict, as row 0 is")
+                    raise TypeError(f"row {row} is {type(one).__name__}; expected a dict, as the first is")
             yield {name: [one.get(name) for one in part] for name in names}
 
     def _check(self, part: list[Any], start: int) -> None:
@@ -388,9 +389,15 @@ class Streamed(Given):
 
     def __init__(self, values: Iterator[Any], scratch: "Scratch") -> None:
         self.scratch = scratch
-        first = next(values, None)
-        self.rows = isinstance(first, (str, bytes, Mapping))
-        values = iter([]) if first is None else chain([first], values)
+        # Rows without text may come first.
+        seen = list(islice(values, 1))
+        while seen and seen[-1] is None:
+            following = list(islice(values, 1))
+            if not following:
+                break
+            seen += following
+        self.rows = bool(seen) and isinstance(seen[-1], (str, bytes, Mapping, type(None)))
+        values = chain(seen, values)
         # Rows travel in lists.
         self.stream: Iterator[Any] = portions(values) if self.rows else values
         self.first: Optional[Given] = None

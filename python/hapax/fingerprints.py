@@ -12,7 +12,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Iterable, Literal, Optional, Union, overload
 
 from . import _arrow, _inputs
@@ -249,9 +249,9 @@ def _many(documents: Any, column: Optional[str], of_list: Any, of_table: Any) ->
 
 def _streamed(stream: Iterator[Any], column: Optional[str], of_list: Any, of_table: Any) -> Iterator[Any]:
     row = 0
-    first = next(stream, None)
-    stream = chain([] if first is None else [first], stream)
-    if first is None or not isinstance(first, (str, bytes)):
+    first = list(islice(stream, 1))
+    stream = chain(first, stream)
+    if not first or not isinstance(first[0], (str, bytes, type(None))):
         for batch in stream:
             if _arrow.is_arrow(batch):
                 yield of_table(batch, row)
@@ -260,7 +260,7 @@ def _streamed(stream: Iterator[Any], column: Optional[str], of_list: Any, of_tab
             row += len(batch)
         return
     if column is not None:
-        raise TypeError(f"column= names a column of a table; the stream holds {type(first).__name__}")
+        raise TypeError(f"column= names a column of a table; the stream holds {type(first[0]).__name__}")
     for part in _inputs.portions(stream):
         try:
             yield from of_list(part)

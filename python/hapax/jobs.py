@@ -274,6 +274,8 @@ def _dedup_rows(
         raise ArgumentError(f"{next(iter(named))}_field= names a column of a table; this is a single column")
     if given.names is not None and kind is not None:
         raise ArgumentError("kind= is for a single column; name columns of a table by html_field= or text_field=")
+    if kind not in (None, "text", "html", "bytes"):
+        raise ArgumentError(f"kind {kind!r} is none of 'text', 'html' and 'bytes'")
     roles = {kind or "text": ""} if given.names is None else _inputs.chosen(given.names, named)
     roles = {role: name for role, name in roles.items() if role in _inputs.ROLES}
     path = scratch.path("documents.jsonl")
@@ -330,9 +332,9 @@ class _Bar:
             self._new = tqdm
 
     def __enter__(self) -> Optional[Callable[[str, int, int], object]]:
-        return None if self._new is None else self._told
+        return None if self._new is None else self._report
 
-    def _told(self, stage: str, documents: int, _bytes: int) -> None:
+    def _report(self, stage: str, documents: int, _bytes: int) -> None:
         if stage != self._stage and self._new is not None:
             self.__exit__()
             self._stage = stage

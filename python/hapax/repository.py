@@ -126,6 +126,8 @@ def page(
 
 def _page_of(number: int, one: Mapping[str, Any]) -> PageFields:
     """A page of many: as :func:`page` makes it, or a dict of its arguments."""
+    if not isinstance(one, Mapping):
+        raise ArgumentError(f"page {number} is {type(one).__name__}; expected a dict of the arguments of hapax.page()")
     if one.keys() == PageFields.__annotations__.keys():
         return one  # type: ignore[return-value]
     url = one.get("url")

@@ -104,7 +104,7 @@ class _Shared:
 _shared = _Shared()
 
 
-class _Judge:
+class _Checker:
     """Asks a repository or a service, off the reactor's thread, and counts."""
 
     def __init__(self, crawler: Any, repository: Optional[str]) -> None:
@@ -169,7 +169,7 @@ class DuplicatesMiddleware:
     """Downloader middleware: records pages and redirects, tags responses, skips duplicates."""
 
     def __init__(self, crawler: Any) -> None:
-        self.judge = _Judge(crawler, crawler.settings.get("HAPAX_REPOSITORY"))
+        self.checker = _Checker(crawler, crawler.settings.get("HAPAX_REPOSITORY"))
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> "DuplicatesMiddleware":
@@ -178,26 +178,26 @@ class DuplicatesMiddleware:
     async def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
         if request.meta.get("hapax_ignore"):
             return response
-        judge = self.judge
+        checker = self.checker
         if response.status in (404, 410):
-            if await judge.ask(response.url, lambda: judge.pages.forget(response.url)):
-                judge.count("forgotten")
+            if await checker.ask(response.url, lambda: checker.pages.forget(response.url)):
+                checker.count("forgotten")
             return response
         if not 200 <= response.status < 300 or not isinstance(response, TextResponse):
             return response
         hops = [*request.meta.get("redirect_urls", ()), response.url]
-        answers = await judge.ask(response.url, lambda: _record(judge.pages, response, hops))
+        answers = await checker.ask(response.url, lambda: _record(checker.pages, response, hops))
         if answers is None:
             return response
         for _ in answers[:-1]:
-            judge.count("redirects")
-        verdict = judge.counted(answers[-1])
+            checker.count("redirects")
+        verdict = checker.counted(answers[-1])
         request.meta["hapax"] = verdict
-        if not judge.duplicate(verdict):
+        if not checker.duplicate(verdict):
             return response
         response.flags.append(f"hapax-{verdict.verdict}")
-        if judge.action == "skip":
-            judge.count("skipped")
+        if checker.action == "skip":
+            checker.count("skipped")
             raise IgnoreRequest(f"{response.url} is a duplicate ({verdict.verdict}) of {verdict.winner}")
         return response
 
@@ -262,7 +262,7 @@ class DuplicatesPipeline:
 
     def __init__(self, crawler: Any) -> None:
         settings = crawler.settings
-        self.judge = _Judge(crawler, settings.get("HAPAX_ITEM_REPOSITORY") or settings.get("HAPAX_REPOSITORY"))
+        self.checker = _Checker(crawler, settings.get("HAPAX_ITEM_REPOSITORY") or settings.get("HAPAX_REPOSITORY"))
         self.url_field = settings.get("HAPAX_ITEM_URL", "url")
         self.text_field = settings.get("HAPAX_ITEM_TEXT", "text")
 
@@ -274,14 +274,14 @@ class DuplicatesPipeline:
         adapter = ItemAdapter(item)
         url, text = adapter.get(self.url_field), adapter.get(self.text_field)
         if not isinstance(url, str) or not isinstance(text, str):
-            self.judge.count("items_without_text")
+            self.checker.count("items_without_text")
             return item
-        verdict = await self.judge.ask(url, lambda: self.judge.pages.observe_many([page(url, text=text)])[0])
+        verdict = await self.checker.ask(url, lambda: self.checker.pages.observe_many([page(url, text=text)])[0])
         if verdict is None:
             return item
-        self.judge.count("items")
-        self.judge.count(f"items/{verdict.verdict}")
-        if self.judge.duplicate(verdict) and self.judge.action != "tag":
+        self.checker.count("items")
+        self.checker.count(f"items/{verdict.verdict}")
+        if self.checker.duplicate(verdict) and self.checker.action != "tag":
             raise DropItem(f"{url} is a duplicate ({verdict.verdict}) of {verdict.winner}")
         try:
             adapter["hapax"] = verdict.verdict

@@ -95,7 +95,8 @@ impl Rows {
         match self.ids.get(row) {
             Some(Content::Text(id)) => Ok(id),
             Some(Content::Bytes(_)) | None => {
-                let reason = "a page has no id: its pairs could not be told; drop rows without one";
+                let reason =
+                    "a page has no id: its pairs cannot be reported; drop rows without one";
                 Err(raised("CorpusError", reason, None))
             }
         }

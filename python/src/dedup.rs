@@ -28,6 +28,17 @@ use crate::workers::{interruptible, threads};
 /// How often progress is reported.
 const EVERY: Duration = Duration::from_millis(100);
 
+/// What a caller gives for a job. An error names the option.
+pub(crate) fn asked(given: &Bound<'_, PyAny>) -> PyResult<Asked> {
+    given.extract().map_err(|error: PyErr| {
+        let py = given.py();
+        let place = error.value(py).to_string();
+        let option = place.rsplit('.').next().unwrap_or_default();
+        let cause = error.cause(py).unwrap_or_else(|| error.clone_ref(py));
+        raised("ArgumentError", format!("{option}=: {}", cause.value(py)), None)
+    })
+}
+
 /// What a caller may say about a job; the package always gives all of it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -156,6 +167,10 @@ type Rows<'py> = (
     Vec<String>,
 );
 
+/// Bytes that a thread takes of a caller's data, which are in the same process already: less than of
+/// files.
+const ROWS_BATCH: usize = 256 << 10;
+
 /// Cleans a corpus into a folder, or without one says what would happen. JSON of what it did, and with
 /// `rows` what became of every document.
 #[pyfunction]
@@ -164,15 +179,18 @@ pub(crate) fn run_dedup<'py>(
     inputs: Vec<String>,
     out: Option<PathBuf>,
     by: &FingerprinterCore,
-    asked: Asked,
-    told: Option<Py<PyAny>>,
+    #[pyo3(from_py_with = asked)] asked: Asked,
+    progress: Option<Py<PyAny>>,
     rows: bool,
 ) -> PyResult<(String, Option<Rows<'py>>)> {
-    let options = asked.options(by)?;
+    let mut options = asked.options(by)?;
+    if rows {
+        options.read.limits.batch = ROWS_BATCH;
+    }
     let stop = options.stop.clone();
-    let mut watch = Callback::new(told, stop.clone());
+    let mut watch = Callback::new(progress, stop.clone());
     watch.decided = rows.then(Decided::default);
-    let (told, decided) = interruptible(py, &stop, move || {
+    let (answer, decided) = interruptible(py, &stop, move || {
         let finished = match &out {
             Some(out) => dedup(&inputs, out, &options, &mut watch),
             None => dry_run(&inputs, &options, &mut watch),
@@ -184,12 +202,12 @@ pub(crate) fn run_dedup<'py>(
             (Ok(done), None) => {
                 let files = done.files.iter().map(|file| file.display().to_string());
                 let files: Vec<String> = files.collect();
-                let told = json!({"summary": done.summary, "run": done.run, "files": files});
-                Ok((told.to_string(), watch.decided))
+                let answer = json!({"summary": done.summary, "run": done.run, "files": files});
+                Ok((answer.to_string(), watch.decided))
             }
         }
     })?;
-    Ok((told, decided.map(|decided| decided.rows(py))))
+    Ok((answer, decided.map(|decided| decided.rows(py))))
 }
 
 /// What became of every document.
@@ -286,8 +304,8 @@ impl Callback {
         self.last = Instant::now();
         let Some(function) = &self.function else { return };
         let (stage, documents, bytes) = (self.stage, self.documents, self.bytes);
-        let told = Python::attach(|py| function.call1(py, (stage, documents, bytes)).map(drop));
-        if let Err(error) = told {
+        let called = Python::attach(|py| function.call1(py, (stage, documents, bytes)).map(drop));
+        if let Err(error) = called {
             self.raised.get_or_insert(error);
         }
     }

@@ -11,7 +11,7 @@ use hapax_dedup::shards::{dedup_signatures, fingerprint_alone};
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::dedup::{Asked, Callback};
+use crate::dedup::{Asked, Callback, asked};
 use crate::errors::{of_job, raised};
 use crate::fingerprinter::FingerprinterCore;
 use crate::workers::interruptible;
@@ -28,7 +28,7 @@ pub(crate) fn fingerprint_shard(
     key: &str,
     folder: PathBuf,
     by: &FingerprinterCore,
-    asked: Asked,
+    #[pyo3(from_py_with = asked)] asked: Asked,
 ) -> PyResult<u64> {
     let options = asked.options(by)?;
     let wrong = |what: &str| raised("ArgumentError", what.to_owned(), None);
@@ -50,7 +50,7 @@ pub(crate) fn decide_shards(
     folder: PathBuf,
     out: PathBuf,
     by: &FingerprinterCore,
-    asked: Asked,
+    #[pyo3(from_py_with = asked)] asked: Asked,
 ) -> PyResult<String> {
     let options = asked.options(by)?;
     let stop = options.stop.clone();

@@ -17,7 +17,7 @@ use hapax_dedup::{Error, KeptFormat, key};
 use pyo3::prelude::*;
 use serde_json::json;
 
-use crate::dedup::Asked;
+use crate::dedup::{Asked, asked};
 use crate::errors::{of_corpus, of_job, raised};
 use crate::fingerprinter::FingerprinterCore;
 
@@ -93,7 +93,11 @@ fn parts_of(source: &Source) -> Vec<Vec<String>> {
 impl StepsCore {
     #[new]
     #[pyo3(signature = (by, asked, key=None))]
-    fn new(by: &FingerprinterCore, asked: Asked, key: Option<&str>) -> PyResult<Self> {
+    fn new(
+        by: &FingerprinterCore,
+        #[pyo3(from_py_with = asked)] asked: Asked,
+        key: Option<&str>,
+    ) -> PyResult<Self> {
         let mut options = asked.options(by)?;
         if let Some(key) = key {
             let wrong = || raised("ArgumentError", "a key is hexadecimal digits".to_owned(), None);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import pathlib
 import random
@@ -29,6 +30,29 @@ def story(seed: int, words: int = 120) -> str:
     """A text like no other."""
     rng = random.Random(seed)
     return " ".join("".join(rng.choice("abcdefghijklmnop") for _ in range(7)) for _ in range(words))
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A server of a test on a free port, in a thread. Connections wait for it: one that the default queue of five
+    refuses is tried again after a second."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, handler: type[http.server.BaseHTTPRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def __enter__(self) -> "Server":
+        # Looks often whether it shall stop, so that stopping does not take half a second.
+        self.thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+        self.thread.join()
 
 
 class Service:

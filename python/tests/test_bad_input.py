@@ -83,6 +83,12 @@ def test_hostile_and_huge_texts_end_well(by: hapax.Fingerprinter) -> None:
 def test_settings_that_cannot_be(by: hapax.Fingerprinter, tmp_path: pathlib.Path) -> None:
     with pytest.raises(hapax.errors.ArgumentError, match='kind "pdf"'):
         by.fingerprints(["x"], kind="pdf")
+    with pytest.raises(hapax.errors.ArgumentError, match="kind 'pdf'"):
+        hapax.dedup(["x"], kind="pdf")
+    with pytest.raises(hapax.errors.ArgumentError, match="threads=: 'float'"):
+        hapax.dedup(["x"], threads=1.5)
+    with pytest.raises(hapax.errors.ArgumentError, match="within=: 'str'"):
+        hapax.dedup(["x"], within="3")
     for count in (-1, 10**6):
         with pytest.raises(hapax.errors.ArgumentError, match=f"threads={count}: expected 0"):
             by.fingerprints(["x"], threads=count)

@@ -12,7 +12,6 @@ import os
 import pathlib
 import random
 import subprocess
-import threading
 import urllib.parse
 from typing import Any, Iterator
 from xml.etree import ElementTree
@@ -20,7 +19,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from conftest import program, story
+from conftest import Server, program, story
 
 BUCKET = "corpora"
 TIME = "2026-01-01T00:00:00.000Z"
@@ -108,16 +107,10 @@ def tag(content: bytes) -> str:
 
 
 @pytest.fixture
-def server() -> Iterator[http.server.ThreadingHTTPServer]:
-    running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    running.daemon_threads = True
-    running.objects, running.uploads = {}, {}  # type: ignore[attr-defined]
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
-    thread.join()
+def server() -> Iterator[Server]:
+    with Server(Handler) as running:
+        running.objects, running.uploads = {}, {}  # type: ignore[attr-defined]
+        yield running
 
 
 def test_a_bucket_takes_results_and_gives_them_back(server: Any, tmp_path: pathlib.Path) -> None:

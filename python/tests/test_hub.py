@@ -12,13 +12,12 @@ import json
 import os
 import pathlib
 import subprocess
-import threading
 import urllib.parse
 from typing import Any, Iterator
 
 import pytest
 
-from conftest import program, story
+from conftest import Server, program, story
 
 hub_client = pytest.importorskip("huggingface_hub")
 
@@ -96,16 +95,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    url = f"http://127.0.0.1:{server.server_address[1]}"
-    server.url = url  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield url
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with Server(Handler) as server:
+        yield server.url
 
 
 def test_the_program_reads_what_the_client_of_the_hub_reads(hub: str, tmp_path: pathlib.Path) -> None:

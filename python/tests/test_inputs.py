@@ -208,7 +208,8 @@ def test_rows_of_another_type_are_named() -> None:
     for rows, what in (
         (["a", b"x"], "row 1 is bytes; expected str, as row 0 is"),
         ([17], "row 0 is int; expected str, bytes or a dict"),
-        ([{"text": "a"}, "b"], "row 1 is str; expected a dict, as row 0 is"),
+        ([{"text": "a"}, "b"], "row 1 is str; expected a dict, as the first is"),
+        ([None, {"text": "a"}], "row 0 is NoneType; expected a dict, as the first is"),
         ([{"text": "a"}, {"text": 1.5}], "row 1: text is float; expected str, bytes or None"),
         ([{"text": "a", "url": 5}], "row 0: url is int; expected str or None"),
         (pd.Series(["a", 3], dtype=object), "row 1: text is int"),
@@ -223,6 +224,14 @@ def test_rows_of_another_type_are_named() -> None:
             hapax.dedup(rows)
     with pytest.raises(hapax.errors.PageError, match="row 1: "):
         hapax.dedup([b"fine words", b"%PDF-1.7\n\x00\x01\x02"], kind="bytes")
+
+
+def test_a_stream_may_begin_with_rows_without_text(by: hapax.Fingerprinter) -> None:
+    found = hapax.dedup(iter([None, None, story(1), story(1)]))
+    assert list(found.kept) == [None, None, story(1)] and found.summary["passed_over"] == {"null_text": 2}
+    assert list(hapax.dedup(iter([None])).kept) == [None]
+    with pytest.raises(TypeError, match="document 0 is NoneType"):
+        list(by.fingerprints(iter([None, "a"])))
 
 
 def test_names_of_files_are_never_guessed(tmp_path: pathlib.Path) -> None:
@@ -251,19 +260,19 @@ def test_data_is_written_to_a_folder_and_compared_with_an_earlier_one(tmp_path: 
 
 
 def test_a_stream_larger_than_memory_is_read_in_bounded_memory(by: hapax.Fingerprinter) -> None:
-    # Half a gigabyte of texts, in 200 MB of addresses beyond what is there before.
+    # 190 MB of texts, in much less beyond what is there before.
     script = (
         "import hapax, resource\n"
         "by = hapax.Fingerprinter()\n"
         "def texts():\n"
-        "    for n in range(1000):\n"
+        "    for n in range(500):\n"
         "        yield f'{n} ' * 100_000\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "assert sum(1 for _ in by.fingerprints(texts())) == 1000\n"
-        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000\n"
+        "assert sum(1 for _ in by.fingerprints(texts())) == 500\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000\n"
         "kept = hapax.dedup(texts()).kept\n"
-        "assert sum(1 for _ in kept) == 1000\n"
-        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000\n"
+        "assert sum(1 for _ in kept) == 500\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

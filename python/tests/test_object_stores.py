@@ -26,7 +26,7 @@ import pytest
 
 import hapax
 
-from conftest import EXAMPLES, program, story
+from conftest import EXAMPLES, Server, program, story
 
 moto_server = pytest.importorskip("moto.server")
 boto3 = pytest.importorskip("boto3")
@@ -35,16 +35,12 @@ SECRET = "a-secret-that-nobody-may-see"
 BUCKET = "corpora"
 
 
-class Proxy(http.server.ThreadingHTTPServer):
+class Proxy(Server):
     """Hands requests on to a server, unless ``fault`` has something else in mind."""
 
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self, server: str) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.server = server
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.seen: list[tuple[str, str]] = []
         #: What becomes of an answer: a status instead, or the bytes of its body after which the connection ends, or after
         #: which nothing is sent for some seconds.
@@ -167,12 +163,8 @@ def store(server: str) -> Iterator[Store]:
         aws_secret_access_key=SECRET,
     )
     client.create_bucket(Bucket=BUCKET)
-    proxy = Proxy(server)
-    thread = threading.Thread(target=proxy.serve_forever, daemon=True)
-    thread.start()
-    yield Store(proxy, client)
-    proxy.shutdown()
-    proxy.server_close()
+    with Proxy(server) as proxy:
+        yield Store(proxy, client)
     thread.join()
     with contextlib.closing(http.client.HTTPConnection(server)) as asked:
         asked.request("POST", "/moto-api/reset")

@@ -109,6 +109,8 @@ def test_a_bad_page_among_many_is_named_by_place_and_address(pages: hapax.Pages)
         assert what in str(refused.value)
     with pytest.raises(hapax.errors.ArgumentError, match=r"page 1 \(None\): url is NoneType, not str"):
         pages.observe_many([fine, {"text": "words"}])
+    with pytest.raises(hapax.errors.ArgumentError, match="page 1 is str; expected a dict"):
+        pages.observe_many([fine, "http://a/bad"])
     assert len(pages) == 2
 
 

@@ -8,7 +8,6 @@ import pathlib
 import subprocess
 import sys
 import textwrap
-import threading
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Iterator
@@ -16,7 +15,7 @@ from typing import Iterator
 import pytest
 
 import hapax
-from conftest import Service, story
+from conftest import Server, Service, story
 
 TEA, COFFEE = story(1, 300), story(2, 300)
 
@@ -79,10 +78,8 @@ class Site(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    with Server(Site) as server:
+        yield server.url
 
 
 SPIDER = str(pathlib.Path(__file__).with_name("crawl_site.py"))

@@ -1,18 +1,23 @@
 //! Requirements of parts other than Rust: Debian packages and Python packages.
 //!
 //! A part lists its needs as text: `debian:PACKAGE=PROGRAM`, where the program proves that the package is installed
-//! and can be omitted if it has the package's name, or `python:FILE`, a requirement file of the repository that pins
-//! every version. Root installs missing Debian packages, other users get the command in an error; Python packages go
-//! into a virtual environment in the build output. [`plan`] decides on commands without running them.
+//! and can be omitted if it has the package's name; `python:FILE`, a requirement file of the repository that pins
+//! every version; or `environment:FILE`, one that is installed apart from the others. Root installs missing Debian
+//! packages, other users get the command in an error; Python packages go into virtual environments in the build
+//! output. [`plan`] decides on commands without running them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
 use crate::workspace::{self, Workspace};
+
+/// The folder of the environment of `python:FILE`.
+pub(crate) const SHARED_ENVIRONMENT: &str = "xtask-python";
 
 /// Fetches the package lists, which a fresh container lacks.
 const APT_UPDATE: [&str; 2] = ["apt-get", "update"];
@@ -23,7 +28,7 @@ const INSTALLED: &str = "import importlib.metadata, sys\n\
         line = line.partition('#')[0].strip()\n    \
         if line:\n        \
             name, _, version = line.partition('==')\n        \
-            assert importlib.metadata.version(name) == version";
+            assert importlib.metadata.version(name.partition('[')[0]) == version";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -37,7 +42,10 @@ pub(crate) struct Need {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manager {
     Debian,
+    /// Into the environment whose programs every command finds.
     Python,
+    /// Into an environment of its own.
+    Environment,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +64,14 @@ enum Plan {
 }
 
 impl Need {
-    /// Reads `debian:PACKAGE[=PROGRAM]` or `python:FILE`.
+    /// Reads `debian:PACKAGE[=PROGRAM]`, `python:FILE` or `environment:FILE`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let (manager, rest) = match text.split_once(':') {
             Some(("debian", rest)) => (Manager::Debian, rest),
             Some(("python", rest)) => (Manager::Python, rest),
+            Some(("environment", rest)) => (Manager::Environment, rest),
             Some(_) | None => {
-                bail!("need `{text}` begins with neither `debian:` nor `python:`")
+                bail!("need `{text}` begins with none of `debian:`, `python:` and `environment:`")
             }
         };
         let (package, sign) = rest.split_once('=').unwrap_or((rest, rest));
@@ -79,8 +88,9 @@ impl Need {
                 probe.args(["-c", "command -v \"$0\"", &self.sign]);
                 probe
             }
-            Manager::Python => {
-                let mut probe = workspace.command("python3");
+            Manager::Python | Manager::Environment => {
+                let folder = self.folder(workspace.binaries());
+                let mut probe = workspace.command(folder.join("bin/python3"));
                 probe.args(["-c", INSTALLED, &self.package]);
                 probe
             }
@@ -88,13 +98,27 @@ impl Need {
         let probe = probe.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
         probe.status().is_ok_and(|status| status.success())
     }
+
+    /// The virtual environment of Python packages.
+    fn folder(&self, binaries: &Path) -> PathBuf {
+        match self.manager {
+            Manager::Environment => environment(binaries, &self.package),
+            Manager::Python | Manager::Debian => binaries.join(SHARED_ENVIRONMENT),
+        }
+    }
+}
+
+/// The folder of the virtual environment that `environment:FILE` makes.
+pub(crate) fn environment(binaries: &Path, file: &str) -> PathBuf {
+    let stem = Path::new(file).file_stem().unwrap_or_default();
+    binaries.join(format!("xtask-{}", stem.to_string_lossy()))
 }
 
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.manager {
             Manager::Debian => write!(f, "Debian package {}", self.package),
-            Manager::Python => write!(f, "what {} lists", self.package),
+            Manager::Python | Manager::Environment => write!(f, "what {} lists", self.package),
         }
     }
 }
@@ -107,18 +131,12 @@ pub(crate) fn provide(workspace: &Workspace, needs: &[Need]) -> Result<()> {
     let lock = workspace.binaries().join("xtask-needs.lock");
     let lock = File::create(&lock).with_context(|| format!("cannot make {}", lock.display()))?;
     lock.lock().context("cannot wait for another process that installs")?;
-    // An existing environment takes precedence over the system's Python.
-    let environment = workspace.python_environment().join("bin/python3").exists();
-    let is_missing = |need: &&Need| match need.manager {
-        Manager::Python if !environment => true,
-        Manager::Python | Manager::Debian => !need.is_met(workspace),
-    };
-    let missing: Vec<Need> = needs.iter().filter(is_missing).cloned().collect();
+    let missing: Vec<Need> = needs.iter().filter(|need| !need.is_met(workspace)).cloned().collect();
     if missing.is_empty() {
         return Ok(());
     }
     let rights = if is_root(workspace) { Rights::Root } else { Rights::User };
-    match plan(&missing, rights, &workspace.python_environment()) {
+    match plan(&missing, rights, workspace.binaries()) {
         Plan::Ask(what) => bail!(what),
         Plan::Run(commands) => {
             for words in commands {
@@ -136,21 +154,24 @@ pub(crate) fn provide(workspace: &Workspace, needs: &[Need]) -> Result<()> {
     }
 }
 
-/// Plans the installation of missing packages. Always recreates the environment, which is fast and
+/// Plans the installation of missing packages. Always recreates an environment, which is fast and
 /// repairs an incomplete one.
-fn plan(missing: &[Need], rights: Rights, environment: &Path) -> Plan {
-    let of = |manager: Manager| -> Vec<String> {
-        let mut packages: Vec<String> = missing
-            .iter()
-            .filter(|need| need.manager == manager)
-            .map(|need| need.package.clone())
-            .collect();
+fn plan(missing: &[Need], rights: Rights, binaries: &Path) -> Plan {
+    let mut debian = Vec::new();
+    let mut python: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    for need in missing {
+        let packages = match need.manager {
+            Manager::Debian => &mut debian,
+            Manager::Python | Manager::Environment => {
+                python.entry(need.folder(binaries)).or_default()
+            }
+        };
+        packages.push(need.package.clone());
+    }
+    for packages in python.values_mut().chain([&mut debian]) {
         packages.sort();
         packages.dedup();
-        packages
-    };
-    let debian = of(Manager::Debian);
-    let python = of(Manager::Python);
+    }
     if !debian.is_empty() && rights == Rights::User {
         return Plan::Ask(format!(
             "missing Debian packages, and only root can install them; run\n  \
@@ -166,13 +187,12 @@ fn plan(missing: &[Need], rights: Rights, environment: &Path) -> Plan {
         commands.push(APT_UPDATE.map(str::to_owned).to_vec());
         commands.push(command("apt-get install --yes --no-install-recommends", &debian));
     }
-    if !python.is_empty() {
-        let folder = environment.to_string_lossy().into_owned();
-        let interpreter = environment.join("bin/python3").to_string_lossy().into_owned();
-        commands.push(command("python3 -m venv", &[folder]));
+    for (folder, files) in python {
+        let interpreter = folder.join("bin/python3").to_string_lossy().into_owned();
+        commands.push(command("python3 -m venv", &[folder.to_string_lossy().into_owned()]));
         let mut install = vec![interpreter];
-        install.extend(command("-m pip install --quiet", &[]));
-        install.extend(python.iter().flat_map(|file| ["--requirement".to_owned(), file.clone()]));
+        install.extend(command("-m pip install --quiet --disable-pip-version-check", &[]));
+        install.extend(files.iter().flat_map(|file| ["--requirement".to_owned(), file.clone()]));
         commands.push(install);
     }
     Plan::Run(commands)
@@ -192,7 +212,7 @@ mod tests {
     }
 
     fn commands(texts: &[&str], rights: Rights) -> Vec<String> {
-        match plan(&needs(texts), rights, Path::new("env")) {
+        match plan(&needs(texts), rights, Path::new("out")) {
             Plan::Run(commands) => commands.iter().map(|words| words.join(" ")).collect(),
             Plan::Ask(what) => panic!("asked: {what}"),
         }
@@ -231,7 +251,7 @@ mod tests {
     #[test]
     fn other_users_get_the_exact_command_and_nothing_runs() {
         let missing = needs(&["debian:chromium", "python:tests.txt"]);
-        let Plan::Ask(what) = plan(&missing, Rights::User, Path::new("env")) else {
+        let Plan::Ask(what) = plan(&missing, Rights::User, Path::new("out")) else {
             panic!("would have run something");
         };
         assert!(what.contains("sudo apt-get install chromium"), "{what}");
@@ -240,8 +260,26 @@ mod tests {
     #[test]
     fn python_packages_need_no_rights_and_stay_in_their_environment() {
         let found = commands(&["python:b.txt", "python:a.txt", "python:b.txt"], Rights::User);
-        let install = "-m pip install --quiet --requirement a.txt --requirement b.txt";
-        assert_eq!(found, ["python3 -m venv env".to_owned(), format!("env/bin/python3 {install}")]);
+        let install = "-m pip install --quiet --disable-pip-version-check";
+        assert_eq!(
+            found,
+            [
+                "python3 -m venv out/xtask-python".to_owned(),
+                format!(
+                    "out/xtask-python/bin/python3 {install} --requirement a.txt --requirement b.txt"
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_environment_holds_the_packages_of_one_file() {
+        let found = commands(&["python:a.txt", "environment:p/b.txt"], Rights::User);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!(found[0], "python3 -m venv out/xtask-b");
+        assert!(found[1].starts_with("out/xtask-b/bin/python3 "), "{}", found[1]);
+        assert!(found[1].ends_with(" --requirement p/b.txt"), "{}", found[1]);
+        assert!(found[3].starts_with("out/xtask-python/bin/python3 "), "{}", found[3]);
     }
 
     #[test]
@@ -251,11 +289,12 @@ mod tests {
         let is_met = |lines: &str| {
             let file = folder.path().join("requirements.txt");
             std::fs::write(&file, lines).unwrap();
-            Need::parse(&format!("python:{}", file.display())).unwrap().is_met(&workspace)
+            let python = workspace.command("python3").args(["-c", INSTALLED]).arg(&file).output();
+            python.unwrap().status.success()
         };
         assert!(is_met("# Nothing.\n\n"));
         assert!(!is_met("no-such-package-anywhere==1.0\n"));
-        assert!(!is_met("pip==0.0.0 # no release has this number\n"));
+        assert!(!is_met("pip[extra]==0.0.0 # no release has this number\n"));
     }
 
     #[test]
@@ -279,7 +318,7 @@ mod tests {
 
     #[test]
     fn without_missing_packages_the_plan_is_empty() {
-        assert_eq!(plan(&[], Rights::User, Path::new("env")), Plan::Run(Vec::new()));
+        assert_eq!(plan(&[], Rights::User, Path::new("out")), Plan::Run(Vec::new()));
     }
 
     #[test]

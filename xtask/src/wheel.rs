@@ -1,21 +1,32 @@
-//! Tests the Python package: its wheel in a fresh virtual environment.
+//! Builds the Python package, and tests its wheel in virtual environments.
 //!
-//! The environment is in the build output and recreated every time, from the pinned `python/requirements-test.txt`;
-//! the system is not changed. `python/backend.py` builds with the workspace's profile into the workspace's target
-//! folder, so that the engine is not compiled twice. The Spark job has its own environment,
-//! `python/requirements-spark.txt`, and needs Java.
+//! The wheel is built once, with the workspace's profile into the workspace's target folder, so that the engine is not
+//! compiled twice (`python/backend.py`), and installed into an environment for the tests and one for the job on Spark,
+//! whose pinned libraries `needs` provides. The system is not changed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::needs;
 use crate::parts::Tally;
 use crate::workspace::{Workspace, run, run_watched};
 
-/// The part of the tests that installs, builds, tests, and checks types.
+/// The part of the tests that builds the wheel, and the program that tests compare it with.
+pub(crate) fn wheel(workspace: &Workspace) -> Result<Tally> {
+    let out = workspace.binaries().join(WHEELS);
+    if out.exists() {
+        std::fs::remove_dir_all(&out).with_context(|| format!("cannot empty {}", out.display()))?;
+    }
+    let wheel = build(workspace, "release", &out)?;
+    println!("{}", wheel.display());
+    Ok(Tally::default())
+}
+
+/// The part of the tests that installs the wheel, tests, and checks types.
 pub(crate) fn python(workspace: &Workspace) -> Result<Tally> {
-    let environment = Environment::with_wheel(workspace, "xtask-wheel", TEST_REQUIREMENTS)?;
+    let environment = Environment::with_wheel(workspace, "python/requirements-test.txt")?;
     run(environment.program("mypy").arg("--config-file").arg("python/pyproject.toml").args([
         "--strict",
         "--package",
@@ -29,7 +40,7 @@ pub(crate) fn python(workspace: &Workspace) -> Result<Tally> {
 /// The part of the tests that runs the job on a Spark of two executors and compares it with the
 /// program.
 pub(crate) fn spark(workspace: &Workspace) -> Result<Tally> {
-    let environment = Environment::with_wheel(workspace, "xtask-spark", SPARK_REQUIREMENTS)?;
+    let environment = Environment::with_wheel(workspace, "python/requirements-spark.txt")?;
     environment.test(&[
         "python/tests/test_spark.py",
         "python/tests/test_spark_later.py",
@@ -69,8 +80,8 @@ pub(crate) fn try_out(workspace: &Workspace, wheel: &Path) -> Result<()> {
     Ok(())
 }
 
-const TEST_REQUIREMENTS: &str = "python/requirements-test.txt";
-const SPARK_REQUIREMENTS: &str = "python/requirements-spark.txt";
+/// The folder of the wheel that is tested.
+const WHEELS: &str = "xtask-wheels";
 
 struct Environment<'w> {
     workspace: &'w Workspace,
@@ -78,13 +89,11 @@ struct Environment<'w> {
 }
 
 impl<'w> Environment<'w> {
-    /// A fresh environment with the requirements and the wheel. Also builds the program, because
-    /// tests compare the package with it.
-    fn with_wheel(workspace: &'w Workspace, name: &str, requirements: &str) -> Result<Self> {
-        let made = Self::fresh(workspace, name)?;
-        run(made.pip(["--requirement", requirements]).arg("--no-input"))?;
-        run(&mut workspace.cargo(["build", "--release", "--bin", "hapax"]))?;
-        let wheel = made.build("release", &made.folder.join("wheels"))?;
+    /// The environment of a requirement file, which exists, with the wheel as it was built last.
+    fn with_wheel(workspace: &'w Workspace, requirements: &str) -> Result<Self> {
+        let folder = needs::environment(workspace.binaries(), requirements);
+        let made = Self { workspace, folder };
+        let wheel = only_wheel(&workspace.binaries().join(WHEELS))?;
         run(made.pip(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
         Ok(made)
     }

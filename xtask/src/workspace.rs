@@ -12,6 +12,8 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
+use crate::needs::SHARED_ENVIRONMENT;
+
 /// Folders that are skipped if git is not available.
 const NEVER_LISTED: [&str; 4] = [".git", "target", ".venv", "__pycache__"];
 
@@ -50,7 +52,7 @@ impl Workspace {
 
     /// A virtual environment for the Python packages of parts, outside of the tree.
     pub(crate) fn python_environment(&self) -> PathBuf {
-        self.binaries.join("xtask-python")
+        self.binaries.join(SHARED_ENVIRONMENT)
     }
 
     /// The cargo that started this program.

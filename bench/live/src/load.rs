@@ -122,7 +122,7 @@ pub(crate) fn run(entries: u64, bound: MaxDistance, options: &Options) -> anyhow
     row("at rest, all merged", present.len(), "1".into(), merged);
     println!("{table}");
     println!(
-        "inserts beside the search: {}/s, merging included, {} at a time",
+        "inserts during the search: {}/s, merging included, {} at a time",
         grouped(load.inserted.len() as f64 / load.seconds),
         options.insert_batch
     );

@@ -54,12 +54,18 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Columns of [`split`].
+const COSTS: &str =
+    "retrieval, ms a query | dedup, ms a query | dedup, % of retrieval | results a query";
+
 /// Compares one thread and two on the same queries, with time per phase.
 fn time(engine: &TantivyIndex, queries: &[Ranked]) -> anyhow::Result<()> {
     let policy = Policy::default();
     let mut walls = Vec::new();
     let mut removed: Option<Vec<_>> = None;
-    for threads in [1, 2, 1, 2] {
+    println!("\n| run | threads | queries | wall s | duplicates | {COSTS} |");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for (run, threads) in [1, 2, 1, 2].into_iter().enumerate() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let started = Instant::now();
         let found =
@@ -67,9 +73,10 @@ fn time(engine: &TantivyIndex, queries: &[Ranked]) -> anyhow::Result<()> {
         let wall = started.elapsed();
         ensure!(removed.as_ref().is_none_or(|before| *before == found.removed), "threads matter");
         println!(
-            "{threads} threads: {:.2} s for {} queries, {} duplicates; {}",
-            wall.as_secs_f64(),
+            "| run {} | {threads} | {} | {:.2} | {} | {} |",
+            run + 1,
             queries.len(),
+            wall.as_secs_f64(),
             found.removed.len(),
             split(&found)
         );
@@ -77,7 +84,7 @@ fn time(engine: &TantivyIndex, queries: &[Ranked]) -> anyhow::Result<()> {
         walls.push(wall.as_secs_f64());
     }
     println!(
-        "two threads against one: {:.2} and {:.2} times",
+        "\ntwo threads against one: {:.2} and {:.2} times",
         walls[0] / walls[1],
         walls[2] / walls[3]
     );
@@ -91,10 +98,13 @@ fn split(outcome: &Outcome) -> String {
     };
     let (retrieval, dedup) = (mean(|it| it.retrieval), mean(|it| it.dedup));
     let examined = outcome.queries.iter().map(|it| it.examined).sum::<u64>() as f64 / n;
-    format!(
-        "a query {retrieval:.3} ms retrieval, {dedup:.3} ms dedup ({:.1} % of it), {examined:.0} results",
-        100.0 * dedup / retrieval
-    )
+    let percent = 100.0 * dedup / retrieval;
+    format!("{retrieval:.3} | {dedup:.3} | {percent:.1} | {examined:.0}")
+}
+
+/// Prints [`split`] as a table.
+fn show_costs(name: &str, outcome: &Outcome) {
+    println!("\n| costs | {COSTS} |\n|---|---:|---:|---:|---:|\n| {name} | {} |\n", split(outcome));
 }
 
 /// Table I in both variants, and the difference.
@@ -102,7 +112,8 @@ fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow:
     let bounds = bounds();
     let options = JobOptions { sweep: bounds.clone(), ..JobOptions::new(policy) };
     let parallel = all_at_once(engine, queries, &options, |_| ())?;
-    println!("\nall at once: {}", split(&parallel));
+    println!("\nall at once:");
+    show_costs("all at once", &parallel);
     show(&DuplicatesByRank::of(&bounds, queries, &parallel), None)?;
     let mut sequential = Outcome::default();
     let mut times = Vec::new();
@@ -122,8 +133,14 @@ fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow:
     };
     show(&table, Some(&seconds))?;
     if let Some(last) = last {
-        println!("k = 3, {}", split(&last));
-        println!("difference: {:?}", Difference::between(&last.removed, &parallel.removed));
+        show_costs("one by one, k = 3", &last);
+        let it = Difference::between(&last.removed, &parallel.removed);
+        println!("| difference | both | another winner | one by one only | all at once only |");
+        println!("|---|---:|---:|---:|---:|");
+        println!(
+            "| documents | {} | {} | {} | {} |",
+            it.both, it.other_winner, it.only_one_by_one, it.only_all_at_once
+        );
     }
     Ok(parallel)
 }

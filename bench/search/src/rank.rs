@@ -48,6 +48,8 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         links.len(),
         graph.links()
     );
+    println!("\n| threads | graph, s | rounds | ranking, s | million links a second | residual |");
+    println!("|---:|---:|---:|---:|---:|---:|");
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let started = Instant::now();
@@ -59,7 +61,7 @@ pub(crate) fn run(mut arguments: Arguments) -> anyhow::Result<()> {
         let residual = residual(pages as usize, &links, &ranks.scores, settings.damping);
         ensure!(residual < settings.tolerance, "residual {residual:e}");
         println!(
-            "{threads} threads: graph {:.2} s, {} rounds in {:.2} s ({:.1} M links/s), residual {residual:.1e}",
+            "| {threads} | {:.2} | {} | {:.2} | {:.1} | {residual:.1e} |",
             building.as_secs_f64(),
             ranks.iterations,
             took.as_secs_f64(),

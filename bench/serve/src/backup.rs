@@ -88,24 +88,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Ok((answers, windows, whole))
     })?;
     let worst = table(&answers, &windows);
-    println!(
-        "everything: {} rows, {} bytes, {:.1} s",
-        whole.0.rows,
-        whole.0.bytes,
-        whole.1.as_secs_f64()
-    );
-
     backup(server.address, &place, "clients gone")?;
     let changed = change(options, server.address)?;
     let (made, took) = backup(server.address, &place, "one in a hundred")?;
-    println!(
-        "increment for {changed} changed pages of {}: {} rows, {} bytes ({:.2} % of everything), {:.2} s",
-        options.pages,
-        made.rows,
-        made.bytes,
-        made.bytes as f64 / whole.0.bytes as f64 * 100.0,
-        took.as_secs_f64()
-    );
+    let mut copied = Table::new();
+    copied.set_header(["backup", "rows", "bytes", "seconds", "of everything, %"]);
+    let increment = format!("{changed} changed pages of {}", options.pages);
+    for (name, made, took) in [("everything", &whole.0, whole.1), (increment.as_str(), &made, took)]
+    {
+        copied.add_row([
+            name.to_owned(),
+            made.rows.to_string(),
+            made.bytes.to_string(),
+            format!("{:.2}", took.as_secs_f64()),
+            format!("{:.2}", made.bytes as f64 / whole.0.bytes as f64 * 100.0),
+        ]);
+    }
+    println!("\n## What was copied\n\n{copied}\n");
     println!("memory of the service: {} MB", server.memory().unwrap_or(0) / 1_000_000);
     server.kill()?;
     compare(options, &folder, &place, &scratch.path().join("restored"))?;
@@ -211,7 +210,7 @@ fn table(answers: &[Answered], windows: &[Window]) -> f32 {
             table.add_row(row);
         }
     }
-    println!("{table}");
+    println!("## Waits of clients\n\n{table}");
     worst
 }
 

@@ -135,33 +135,39 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     row("check", &mixed.of(Kind::Check));
     row("record", &mixed.of(Kind::Record));
     row("batch of 20", &mixed.of(Kind::Batch));
-    println!("{table}");
+    println!("\n## The mix\n\n{table}");
     let requests = mixed.answers.len() as f64 / mixed.seconds;
-    println!(
-        "requests a second: {requests:.0} of the mix, {:.0} on the library ({:.2}), {:.0} of /healthz ({:.2})",
-        alone,
-        requests / alone,
-        health.of(Kind::Health).rate,
-        requests / health.of(Kind::Health).rate
-    );
-    spread("the mix", &mixed.shares(options.crawlers));
+    let alive = health.of(Kind::Health).rate;
+    let mut table = Table::new();
+    table.set_header(["", "requests a second", "the mix is this share of it"]);
+    for (name, rate) in [
+        ("the mix over HTTP", requests),
+        ("the same mix on the library", alone),
+        ("/healthz from as many connections", alive),
+    ] {
+        table.add_row([name.to_owned(), format!("{rate:.0}"), format!("{:.2}", requests / rate)]);
+    }
+    println!("\n## Against the library and /healthz\n\n{table}");
     println!("memory of the service: {} MB", server.memory().unwrap_or(0) / 1_000_000);
+    let mut shares_of = Table::new();
+    shares_of.set_header(["load", "fewest answers to a crawler", "most", "ratio"]);
+    shares_of.add_row(spread("the mix, equal crawlers", &mixed.shares(options.crawlers)));
+    let mut turns = Table::new();
+    turns.set_header(["load", "ten times the connections get, times another", "p99 ms"]);
 
     let half = options.crawlers / 2;
     let mut greedy = vec![options.connections; half];
     greedy[0] *= GREEDY;
-    for (name, kind) in
-        [("pages of 20 KB", Kind::Page), ("checks of ready signatures", Kind::Check)]
-    {
+    for (name, kind) in [("pages of 20 KB", Kind::Page), ("ready signatures", Kind::Check)] {
         let run = load(options, server.address, &greedy, time, move |_| kind)?;
         let shares = run.shares(half);
-        spread(&format!("{name}, the others"), &shares[1..]);
+        shares_of.add_row(spread(&format!("{name}, all but the greedy one"), &shares[1..]));
         let mean = shares[1..].iter().sum::<usize>() as f64 / (half - 1) as f64;
-        println!(
-            "{name}: the one with {GREEDY} times the connections gets {:.2} times as much as another; p99 {:.0} ms of all",
-            shares[0] as f64 / mean,
-            run.of(kind).quantile(0.99)
-        );
+        turns.add_row([
+            name.to_owned(),
+            format!("{:.2}", shares[0] as f64 / mean),
+            format!("{:.0}", run.of(kind).quantile(0.99)),
+        ]);
     }
     server.kill()?;
 
@@ -173,23 +179,24 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ];
     let server = Server::start(&folder, &settings)?;
     let full = load(options, server.address, &connections, time, |_| Kind::Page)?;
+    shares_of.add_row(spread("pages of 20 KB, 256 places", &full.shares(options.crawlers)));
     println!(
-        "256 places for {all} connections: {} answers a second, p99 {:.0} ms, {} a second told to wait, each with Retry-After",
+        "\n## Shares by token\n\n{shares_of}\n\n## One crawler with {GREEDY} times the connections\n\n{turns}\n"
+    );
+    println!(
+        "256 places for {all} connections: {} answers a second, p99 {:.0} ms, {} a second are refused with Retry-After",
         (full.answers.len() as f64 / full.seconds).round(),
         full.of(Kind::Page).quantile(0.99),
         (full.delayed as f64 / full.seconds).round()
     );
-    spread("of 256 places", &full.shares(options.crawlers));
-    ensure!(full.delayed > 0, "nobody was told to wait");
+    ensure!(full.delayed > 0, "no request was refused");
     Ok(())
 }
 
-fn spread(name: &str, shares: &[usize]) {
+fn spread(name: &str, shares: &[usize]) -> [String; 4] {
     let (least, most) = (shares.iter().min().unwrap_or(&0), shares.iter().max().unwrap_or(&0));
-    println!(
-        "{name}: a crawler got {least} to {most} answers ({:.3})",
-        *least as f64 / (*most).max(1) as f64
-    );
+    let ratio = *least as f64 / (*most).max(1) as f64;
+    [name.to_owned(), least.to_string(), most.to_string(), format!("{ratio:.3}")]
 }
 
 /// Sends requests on all connections of all crawlers at once.
@@ -290,7 +297,7 @@ fn ask(
         let mut status = connection.ask(&request)?;
         while matches!(status, 429 | 503) && !over.load(Ordering::Relaxed) {
             delayed.fetch_add(1, Ordering::Relaxed);
-            let wait = connection.retry_after.context("told to wait without a time")?;
+            let wait = connection.retry_after.context("a refusal without Retry-After")?;
             std::thread::sleep(Duration::from_secs(wait));
             status = connection.ask(&request)?;
         }

@@ -155,7 +155,7 @@ impl Evaluation {
             file: self.truth.as_ref().map(|(_, name)| name.clone()),
             duplicates: duplicates as u64,
             others: others as u64,
-            unjudged: (known.pairs.len() - duplicates - others) as u64,
+            ignored: (known.pairs.len() - duplicates - others) as u64,
             groups: known.partition.as_ref().map(|it| members(it).len() as u64),
             missing: known.missing,
             unmatched_labels: self.meaning.unmatched(&known.labels),

@@ -35,7 +35,7 @@ pub struct TruthSummary {
     /// Pairs that are not duplicates.
     pub others: u64,
     /// Pairs whose label has neither meaning.
-    pub unjudged: u64,
+    pub ignored: u64,
     /// Groups of two or more documents.
     pub groups: Option<u64>,
     /// Entries with an id that is not in the corpus.

@@ -155,7 +155,10 @@ pub fn restore(
     let known = || {
         let names: Vec<&str> = there.iter().map(|it| it.name.as_str()).collect();
         match names.is_empty() {
-            true => "there is no backup in this place".to_owned(),
+            true => {
+                "there is no backup in this place; `hapax store backup STORE --to PLACE` makes one"
+                    .to_owned()
+            }
             false => {
                 let name = name.unwrap_or_default();
                 format!("there is no backup `{name}`; there are {}", names.join(", "))

@@ -90,7 +90,7 @@ fn one(attack: &Attack) -> Result<()> {
             Ok((came?, took, waits))
         })?;
     server.is_healthy()?;
-    let peak = server.peak().context("no memory was told")?;
+    let peak = server.peak().context("the service states no memory")?;
     waits.sort_unstable();
     let p99 = waits.get(waits.len() * 99 / 100).copied().unwrap_or_default();
     let worst = waits.last().copied().unwrap_or_default();

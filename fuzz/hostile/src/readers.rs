@@ -151,7 +151,7 @@ fn deaf(server: &Server) -> Result<String> {
     let lines: String = (0..EVENTS).map(line).collect();
     let (status, _) = server.post("/v1/pages/batch", "application/x-ndjson", lines.as_bytes())?;
     ensure!(status == 200, "the pages were answered {status}");
-    let before = server.resident().context("no memory was told")?;
+    let before = server.resident().context("the service states no memory")?;
     let mut open = Vec::new();
     for _ in 0..200 {
         let mut stream = server.connect()?;
@@ -160,7 +160,7 @@ fn deaf(server: &Server) -> Result<String> {
         open.push(stream);
     }
     std::thread::sleep(Duration::from_secs(10));
-    let after = server.resident().context("no memory was told")?;
+    let after = server.resident().context("the service states no memory")?;
     server.leave_open(open);
     Ok(format!("200 followers hold {} MB", after.saturating_sub(before)))
 }

@@ -1,7 +1,7 @@
-//! Runs parts of the tests in two lanes, so that a waiting part does not leave a core idle.
+//! Runs parts of the tests in lanes, so that a waiting part does not leave a core idle.
 //!
-//! The first lane takes parts from the front of the list, the second from the back; a part starts when the parts it
-//! depends on have passed. After a failure no further part starts; running parts are finished. The caller supplies
+//! One lane takes parts from the front of the list, others from the back; a part starts when the parts it depends on
+//! have passed. After a failure no further part starts; running parts are finished. The caller supplies
 //! the function that runs a part.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -92,7 +92,7 @@ fn locked(status: &Mutex<Vec<Status>>) -> MutexGuard<'_, Vec<Status>> {
 mod tests {
     use super::*;
 
-    const BOTH: [Lane; 2] = [Lane::Front, Lane::Back];
+    const ALL: [Lane; 3] = [Lane::Front, Lane::Back, Lane::Back];
 
     fn jobs(list: &[(&'static str, &'static [&'static str])]) -> Vec<Job> {
         list.iter().map(|&(name, after)| Job { name, after }).collect()
@@ -133,7 +133,7 @@ mod tests {
         let list =
             jobs(&[("a", &[]), ("b", &["d"]), ("c", &["b"]), ("d", &[]), ("e", &["a", "c"])]);
         for _ in 0..200 {
-            let order = ran(&list, &BOTH, "");
+            let order = ran(&list, &ALL, "");
             assert_eq!(order.len(), list.len());
             let place = |name: &str| order.iter().position(|ran| *ran == name).unwrap();
             for job in &list {
@@ -144,12 +144,12 @@ mod tests {
 
     #[test]
     fn dependencies_outside_of_the_run_are_ignored() {
-        assert_eq!(ran(&jobs(&[("b", &["a"])]), &BOTH, ""), ["b"]);
+        assert_eq!(ran(&jobs(&[("b", &["a"])]), &ALL, ""), ["b"]);
     }
 
     #[test]
     fn nothing_starts_after_a_failure() {
         let list = jobs(&[("a", &[]), ("b", &["a"]), ("c", &["b"])]);
-        assert_eq!(ran(&list, &BOTH, "b"), ["a", "b"]);
+        assert_eq!(ran(&list, &ALL, "b"), ["a", "b"]);
     }
 }

@@ -1,22 +1,16 @@
-//! The parts of the tests, their order, and their output.
+//! The parts of the tests and their order.
 //!
 //! A part is one entry of [`PARTS`]: its name, a line about what it proves, what it needs from outside, the parts it
-//! depends on, and a function. Cheap parts come first, so that simple mistakes show within seconds. [`lanes`] runs
-//! two at a time, each in its own process. The last line of a run is the sum of all tests, `test: N passed, N
-//! failed`; a part that fails without naming a test counts as one failure. Everything uses the profile `--release`,
-//! so that checks, tests, examples and the program share builds of dependencies.
+//! depends on, and a function. Cheap parts come first, so that simple mistakes show within seconds; the last ones are
+//! the longest, and start as early as what they depend on allows. [`running`] runs them. Everything uses the profile
+//! `--release`, so that checks, tests, examples and the program share builds of dependencies.
 
 mod lanes;
+mod running;
 mod tally;
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::fmt::Write;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -28,7 +22,7 @@ use crate::service;
 use crate::tidy;
 use crate::wheel;
 use crate::workspace::{Workspace, run, run_watched};
-use lanes::{Job, Lane};
+pub(crate) use running::{test, test_one};
 pub(crate) use tally::Tally;
 
 /// One step of the tests, which can also be run alone.
@@ -40,12 +34,14 @@ struct Part {
     needs: &'static [&'static str],
     /// Parts that must have passed before, if they are in the same run.
     after: &'static [&'static str],
+    /// Those of `after` that make what this part tests, so that they run even if only this part was named.
+    requires: &'static [&'static str],
     run: fn(&Workspace) -> Result<Tally>,
 }
 
 /// Dependencies of parts that compile or run compiled code; cargo compiles for one process at a
 /// time.
-const AFTER_BUILD: &[&str] = &["clippy", "build"];
+const AFTER_BUILD: &[&str] = &["clippy", "wheel", "build"];
 
 const PARTS: &[Part] = &[
     Part {
@@ -53,21 +49,40 @@ const PARTS: &[Part] = &[
         about: "every file is as rustfmt writes it",
         needs: &[],
         after: &[],
+        requires: &[],
         run: format,
     },
-    Part { name: "tidy", about: "the house rules hold", needs: &[], after: &[], run: tidy },
+    Part {
+        name: "tidy",
+        about: "the house rules hold",
+        needs: &[],
+        after: &[],
+        requires: &[],
+        run: tidy,
+    },
     Part {
         name: "clippy",
         about: "no lint of the workspace fires",
         needs: &[],
         after: &[],
+        requires: &[],
         run: clippy,
+    },
+    // Before the tests compile, because the longest parts wait for it and for nothing else.
+    Part {
+        name: "wheel",
+        about: "the program and the Python package build",
+        needs: &[],
+        after: &["clippy"],
+        requires: &[],
+        run: wheel::wheel,
     },
     Part {
         name: "build",
-        about: "the program and all tests compile",
+        about: "all tests compile",
         needs: &[],
-        after: &["clippy"],
+        after: &["clippy", "wheel"],
+        requires: &[],
         run: build,
     },
     Part {
@@ -75,6 +90,7 @@ const PARTS: &[Part] = &[
         about: "all Rust tests pass, doc tests too",
         needs: &[],
         after: AFTER_BUILD,
+        requires: &[],
         run: unit,
     },
     Part {
@@ -82,6 +98,7 @@ const PARTS: &[Part] = &[
         about: "hostile data of every kind, the same every time, breaks no promise",
         needs: &[],
         after: AFTER_BUILD,
+        requires: &[],
         run: fuzz::smoke,
     },
     Part {
@@ -89,6 +106,7 @@ const PARTS: &[Part] = &[
         about: "the documentation builds without a warning",
         needs: &[],
         after: AFTER_BUILD,
+        requires: &[],
         run: doc,
     },
     Part {
@@ -96,6 +114,7 @@ const PARTS: &[Part] = &[
         about: "every crate can be packaged, with its licences",
         needs: &[],
         after: AFTER_BUILD,
+        requires: &[],
         run: package::package,
     },
     Part {
@@ -103,6 +122,7 @@ const PARTS: &[Part] = &[
         about: "a second implementation, in Python, agrees with the golden vectors",
         needs: &["python:vectors/requirements.txt"],
         after: &[],
+        requires: &[],
         run: vectors,
     },
     Part {
@@ -110,6 +130,7 @@ const PARTS: &[Part] = &[
         about: "the documentation's examples print what they show",
         needs: &[],
         after: AFTER_BUILD,
+        requires: &[],
         run: readme,
     },
     Part {
@@ -117,6 +138,7 @@ const PARTS: &[Part] = &[
         about: "the documentation's site builds, and its links and anchors lead somewhere",
         needs: &["python:xtask/site/requirements.txt"],
         after: &[],
+        requires: &[],
         run: site,
     },
     Part {
@@ -124,6 +146,7 @@ const PARTS: &[Part] = &[
         about: "manifests and workflows keep to the schemas of their formats",
         needs: &["python:deploy/requirements.txt"],
         after: &[],
+        requires: &[],
         run: deploy,
     },
     Part {
@@ -131,6 +154,7 @@ const PARTS: &[Part] = &[
         about: "the search engine in PostgreSQL keeps the agreement of all engines",
         needs: &["debian:postgresql=pg_ctlcluster", "debian:openssl"],
         after: AFTER_BUILD,
+        requires: &[],
         run: search,
     },
     Part {
@@ -138,6 +162,7 @@ const PARTS: &[Part] = &[
         about: "the web page works in a real browser",
         needs: &["debian:chromium", "debian:nodejs=node", "debian:npm"],
         after: AFTER_BUILD,
+        requires: &[],
         run: service::browser,
     },
     Part {
@@ -145,21 +170,35 @@ const PARTS: &[Part] = &[
         about: "the service keeps to its description, whatever it is sent",
         needs: &["python:crates/hapax-server/tests/requirements.txt"],
         after: AFTER_BUILD,
+        requires: &[],
         run: service::api,
     },
     Part {
         name: "python",
         about: "the wheel works in a fresh environment: tests, types, documentation, a real crawl",
-        needs: &[],
-        after: AFTER_BUILD,
+        needs: &["environment:python/requirements-test.txt"],
+        after: &["wheel"],
+        requires: &["wheel"],
         run: wheel::python,
     },
     Part {
         name: "spark",
         about: "the job on Spark gives the rows of the program, on two executors",
-        needs: &["debian:openjdk-17-jre-headless=java"],
-        after: AFTER_BUILD,
+        needs: &[
+            "debian:openjdk-17-jre-headless=java",
+            "environment:python/requirements-spark.txt",
+        ],
+        after: &["wheel"],
+        requires: &["wheel"],
         run: wheel::spark,
+    },
+    Part {
+        name: "install",
+        about: "what the other parts need from outside can be had",
+        needs: &[],
+        after: &[],
+        requires: &[],
+        run: install,
     },
 ];
 
@@ -200,7 +239,7 @@ const UNTESTED: [&str; 8] = [
 /// The seed of property tests.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
-/// Compiles everything that `unit` runs, and the program.
+/// Compiles everything that `unit` runs.
 fn build(workspace: &Workspace) -> Result<Tally> {
     run(rust_tests(workspace).arg("--no-run"))?;
     Ok(Tally::default())
@@ -293,6 +332,14 @@ fn deploy(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally { passed: 4, failed: 0 })
 }
 
+/// Installs everything at once, while others compile, so that they need not.
+fn install(workspace: &Workspace) -> Result<Tally> {
+    let texts = PARTS.iter().flat_map(|part| part.needs);
+    let needs: Vec<Need> = texts.map(|text| Need::parse(text)).collect::<Result<_>>()?;
+    needs::provide(workspace, &needs)?;
+    Ok(Tally::default())
+}
+
 /// The names of all parts in order.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     PARTS.iter().map(|part| part.name)
@@ -304,170 +351,6 @@ pub(crate) fn list() -> String {
         let _ = writeln!(text, "{:<9}{}", part.name, part.about);
         text
     })
-}
-
-/// Runs the named parts, or all if none is named, and prints the results.
-pub(crate) fn test(workspace: &Workspace, requested: &[String]) -> Result<bool> {
-    let chosen: Vec<&Part> =
-        PARTS.iter().filter(|part| is_requested(part.name, requested)).collect();
-    let jobs: Vec<Job> =
-        chosen.iter().map(|part| Job { name: part.name, after: part.after }).collect();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let lanes = &[Lane::Front, Lane::Back][..cores.min(chosen.len()).min(2)];
-    let logs = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let record = Mutex::new(Record { last: LastTimes::read(workspace), ended: Vec::new() });
-    let began = Instant::now();
-    lanes::run(&jobs, lanes, |job, lane| chosen[job].run_separately(lane, logs.path(), &record));
-
-    let took = Seconds(began.elapsed());
-    let Record { ended, .. } = record.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut sum = Tally::default();
-    for part in &ended {
-        println!("{:<8} {:>10}", part.name, part.took);
-        sum.add(part.tally);
-    }
-    println!("{:<8} {took:>10}", "whole");
-    for part in ended.iter().filter(|part| part.failure.is_some()) {
-        println!("\nFAILED: part {}: {}", part.name, part.failure.as_deref().unwrap_or_default());
-        println!("run it alone with: cargo xtask test {}", part.name);
-    }
-    println!("test: {sum}");
-    Ok(sum.failed == 0)
-}
-
-/// Runs one part in this process and writes its outcome to a file for the parent process.
-pub(crate) fn test_one(
-    workspace: &Workspace,
-    requested: &[String],
-    outcome: &Path,
-) -> Result<bool> {
-    let part = PARTS.iter().find(|part| requested.iter().any(|name| name == part.name));
-    let part = part.context("no part is named")?;
-    let (tally, why) = match part.provide_and_run(workspace) {
-        Ok(tally) if tally.failed == 0 => (tally, String::new()),
-        Ok(tally) => (tally, format!("{} failed", tally.failed)),
-        Err(error) => (Tally { passed: 0, failed: 1 }, format!("{error:#}")),
-    };
-    fs::write(outcome, format!("{tally}\n{why}")).context("cannot write the outcome")?;
-    Ok(tally.failed == 0)
-}
-
-fn is_requested(name: &str, requested: &[String]) -> bool {
-    requested.is_empty() || requested.iter().any(|wanted| wanted == name)
-}
-
-impl Part {
-    fn provide_and_run(&self, workspace: &Workspace) -> Result<Tally> {
-        let needs: Vec<Need> = self.needs.iter().map(|n| Need::parse(n)).collect::<Result<_>>()?;
-        needs::provide(workspace, &needs)?;
-        (self.run)(workspace)
-    }
-
-    /// Runs the part in its own process. Output of the first lane is passed through, that of the
-    /// second is printed when the part ends, so that the two do not mix.
-    fn run_separately(&self, lane: Lane, logs: &Path, record: &Mutex<Record>) -> bool {
-        let locked = || record.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = locked().last.of(self.name);
-        let aside = if lane == Lane::Back { ", printed when it has ended" } else { "" };
-        println!("== {}: {}{last}{aside}", self.name, self.about);
-        let log = logs.join(format!("{}.log", self.name));
-        let start = Instant::now();
-        let outcome = self.outcome(lane, logs, &log);
-        let took = Seconds(start.elapsed());
-        let (tally, failure) = match outcome {
-            Ok((tally, why)) => (tally, (tally.failed > 0).then_some(why)),
-            Err(error) => (Tally { passed: 0, failed: 1 }, Some(format!("{error:#}"))),
-        };
-        let mut record = locked();
-        if lane == Lane::Back {
-            println!("== {}: its output", self.name);
-            print!("{}", String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()));
-        }
-        let passed = failure.is_none();
-        if passed {
-            println!("== {}: ok in {took}\n", self.name);
-            record.last.note(self.name, took);
-        } else {
-            println!("== {}: FAILED in {took}; what runs is finished first\n", self.name);
-        }
-        record.ended.push(Ended { name: self.name, took, tally, failure });
-        passed
-    }
-
-    fn outcome(&self, lane: Lane, logs: &Path, log: &Path) -> Result<(Tally, String)> {
-        let file = logs.join(format!("{}.outcome", self.name));
-        let own = std::env::current_exe().context("cannot find the path of this program")?;
-        let mut command = Command::new(own);
-        command.args(["test", self.name, "--outcome"]).arg(&file);
-        if lane == Lane::Back {
-            let output = File::create(log).context("cannot make a file for its output")?;
-            command.stdout(output.try_clone()?).stderr(output);
-        }
-        let status = command.status().context("cannot start it")?;
-        let Ok(text) = fs::read_to_string(&file) else { bail!("it ended early ({status})") };
-        let (tally, why) = text.split_once('\n').unwrap_or((&text, ""));
-        Ok((Tally::of_plain(tally), why.to_owned()))
-    }
-}
-
-/// A finished part; `failure` says why it did not pass.
-struct Ended {
-    name: &'static str,
-    took: Seconds,
-    tally: Tally,
-    failure: Option<String>,
-}
-
-/// Results of both lanes.
-struct Record {
-    last: LastTimes,
-    ended: Vec<Ended>,
-}
-
-/// The duration of each part's last pass, stored in the target folder.
-struct LastTimes {
-    file: Option<PathBuf>,
-    seconds: BTreeMap<String, f64>,
-}
-
-impl LastTimes {
-    fn read(workspace: &Workspace) -> Self {
-        let file = workspace.binaries().parent().map(|target| target.join("xtask-seconds.txt"));
-        let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
-        Self { file, seconds: Self::parsed(&text.unwrap_or_default()) }
-    }
-
-    /// Skips invalid lines, because the file only helps to estimate.
-    fn parsed(text: &str) -> BTreeMap<String, f64> {
-        let entry = |line: &str| {
-            let (name, seconds) = line.split_once(' ')?;
-            Some((name.to_owned(), seconds.parse().ok()?))
-        };
-        text.lines().filter_map(entry).collect()
-    }
-
-    fn of(&self, name: &str) -> String {
-        let seconds = self.seconds.get(name);
-        seconds.map(|seconds| format!(" (last time {seconds:.0} s)")).unwrap_or_default()
-    }
-
-    fn note(&mut self, name: &str, took: Seconds) {
-        self.seconds.insert(name.to_owned(), took.0.as_secs_f64());
-        let lines = self.seconds.iter().map(|(name, seconds)| format!("{name} {seconds:.1}\n"));
-        if let Some(file) = &self.file {
-            let _ = std::fs::write(file, lines.collect::<String>());
-        }
-    }
-}
-
-/// A duration, printed in tenths of a second.
-#[derive(Clone, Copy)]
-struct Seconds(Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{:.1} s", self.0.as_secs_f64()))
-    }
 }
 
 #[cfg(test)]
@@ -515,21 +398,10 @@ mod tests {
                 assert!(place(earlier) < place(part.name), "{} comes after {earlier}", part.name);
                 assert!(place(earlier).is_some(), "{} waits for no part {earlier}", part.name);
             }
+            for required in part.requires {
+                assert!(part.after.contains(required), "{} comes before {required}", part.name);
+            }
         }
-    }
-
-    #[test]
-    fn no_names_select_all_parts_and_a_name_selects_its_part() {
-        assert!(is_requested("unit", &[]));
-        assert!(is_requested("unit", &["doc".into(), "unit".into()]));
-        assert!(!is_requested("unit", &["doc".into()]));
-    }
-
-    #[test]
-    fn the_last_time_of_a_part_is_printed_and_invalid_lines_are_skipped() {
-        let times = LastTimes { file: None, seconds: LastTimes::parsed("unit 61.2\nnonsense\n") };
-        assert_eq!(times.of("unit"), " (last time 61 s)");
-        assert_eq!(times.of("clippy"), "");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 The output folder, which appears when all is complete, has:
   kept.*         kept documents, in the input's format (such as kept.jsonl or kept.warc.gz)
-  summary.json   the numbers
+  summary.json   the counts
 
 Every document must be part of the decision, with the same file name and place; otherwise nothing
 is written. Use the reading options of the fingerprinting run.

@@ -28,8 +28,12 @@ pub(crate) struct Arguments {
 #[derive(Subcommand, Debug)]
 enum RecipeCommand {
     /// List the built-in recipes, the default first
+    #[command(after_help = "Example:\n  hapax recipe list")]
     List,
     /// Print the settings of a recipe, as a recipe file
+    #[command(
+        after_help = "Example:\n  hapax recipe show web-2 > mine.toml     then change its name and settings"
+    )]
     Show {
         /// Built-in recipe or a .toml file
         #[arg(value_name = "NAME|FILE.toml")]

@@ -310,7 +310,7 @@ fn damaged_foreign_and_newer_files_are_refused() {
         bytes[at] ^= 0x40;
         bytes
     };
-    assert!(refusal(b"not an index").contains("b.hpx is no .hpx file"));
+    assert!(refusal(b"not an index").contains("b.hpx is not a .hpx file"));
     assert!(refusal(&index[..index.len() - 9]).contains("b.hpx is cut at byte"));
     assert!(refusal(&changed(30)).contains("fails its checksum"));
     assert!(refusal(&changed(8)).contains("newer than"));

@@ -109,7 +109,7 @@ fn bad_files_are_named_and_nothing_is_written() {
     folder.write("q.txt", "00000000000000ff\n").write("no.hpx", "WARC/1.0 and more");
     let wrong =
         folder.refusal(1, &["near", "find", "q.txt", "--index", "no.hpx", "--out", "o.tsv"]);
-    assert!(wrong.contains("no.hpx is no .hpx file"), "{wrong}");
+    assert!(wrong.contains("no.hpx is not a .hpx file"), "{wrong}");
     let wrong = folder.refusal(1, &["near", "find", "q.txt", "--index", "absent.hpx"]);
     assert!(wrong.contains("absent.hpx"), "{wrong}");
     folder.output(&["near", "find", "q.txt", "--index", "x.hpx", "--add", "-q"]);

@@ -19,6 +19,16 @@ fn the_printed_default_settings_are_valid() {
 }
 
 #[test]
+fn results_of_a_job_are_not_served_as_a_repository() {
+    let folder = Folder::new();
+    folder.write("page.html", ARTICLE);
+    folder.output(&["dedup", "page.html", "--out", "clean"]);
+    let refused = folder.refusal(1, &["serve", "--store", "clean"]);
+    assert!(refused.contains("clean has results of `hapax dedup`, and no repository"), "{refused}");
+    assert!(!folder.path("clean/pages.redb").exists());
+}
+
+#[test]
 fn a_public_service_without_tokens_warns_and_can_listen_on_a_host_name() {
     let folder = Folder::new();
     for (listen, tokens, warns) in [

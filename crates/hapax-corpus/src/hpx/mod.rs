@@ -37,7 +37,7 @@ pub enum HpxError {
     #[error("cannot {action} {path}")]
     Io { action: &'static str, path: String, source: io::Error },
     /// The file has another format.
-    #[error("{path} is no .hpx file: it does not begin with hapaxHPX")]
+    #[error("{path} is not a .hpx file: it does not begin with hapaxHPX")]
     Foreign { path: String },
     /// A folder, pipe or device, which cannot be replaced by a finished file.
     #[error(

@@ -6,7 +6,7 @@
 use super::hash::{SECRET, word_hash};
 use super::short_words::{BatchHasher, ShortWords, WordKey};
 use crate::text::language::{Stemming, StopWords};
-use crate::text::{Confusables, Joined, PlacedWord, Segmenter, Unspaced, WordSink};
+use crate::text::{Confusables, Joined, Parts, PlacedWord, Segmenter, Unspaced, Visit, WordSink};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -83,39 +83,48 @@ impl WordHasher {
 
     /// Appends the hashes of the words of `text`, in order.
     pub fn hash_into(&mut self, text: &str, out: &mut Vec<u64>) {
-        let secret = self.secret.clone();
-        let key = secret.as_deref().map_or(WordKey::Seed(self.seed), WordKey::Secret);
-        self.hash_all(text, [key], [out]);
+        let mut parts = Parts::of(text);
+        while !parts.is_done() {
+            self.hash_part(&mut parts, out);
+        }
     }
 
-    /// Appends the hashes of the words of `text`, and those under the secret, in order.
-    pub fn hash_both(
+    /// Appends the hashes of the words of the next part of a text.
+    pub(crate) fn hash_part(&mut self, parts: &mut Parts<'_>, out: &mut Vec<u64>) {
+        let secret = self.secret.clone();
+        let key = secret.as_deref().map_or(WordKey::Seed(self.seed), WordKey::Secret);
+        self.hash_all(parts, [key], [out]);
+    }
+
+    /// As [`hash_part`](Self::hash_part), and appends those under the secret.
+    pub(crate) fn hash_part_twice(
         &mut self,
-        text: &str,
+        parts: &mut Parts<'_>,
         secret: &[u8; SECRET],
         out: &mut Vec<u64>,
         keyed: &mut Vec<u64>,
     ) {
         let keys = [WordKey::Seed(self.seed), WordKey::Secret(secret)];
-        self.hash_all(text, keys, [out, keyed]);
+        self.hash_all(parts, keys, [out, keyed]);
     }
 
     fn hash_all<const KEYS: usize>(
         &mut self,
-        text: &str,
+        parts: &mut Parts<'_>,
         keys: [WordKey<'_>; KEYS],
         outs: [&mut Vec<u64>; KEYS],
     ) {
         let Self { segmenter, filter, short, .. } = self;
         let mut hasher = short.hasher(keys, outs);
         if filter.is_open() {
-            segmenter.words_to(text, &mut hasher);
+            segmenter.part_to(parts, &mut hasher);
         } else {
-            segmenter.words(text, |word| {
+            let mut visit = Visit(|word: &str| {
                 if let Some(kept) = filter.keep(word) {
                     hasher.add(&kept);
                 }
             });
+            segmenter.part_to(parts, &mut visit);
         }
         hasher.finish();
     }
@@ -208,7 +217,9 @@ mod tests {
             let mut hasher = WordHasher::new(Unspaced::Bigrams, filter, 7);
             let text = "I saw 北京市, a Straße and a somewhat longer word than sixteen letters";
             let [mut plain, mut keyed, mut one, mut other] = [const { Vec::new() }; 4];
-            hasher.hash_both(text, &secret, &mut plain, &mut keyed);
+            let mut parts = Parts::of(text);
+            hasher.hash_part_twice(&mut parts, &secret, &mut plain, &mut keyed);
+            assert!(parts.is_done());
             hasher.hash_into(text, &mut one);
             hasher.keyed(Arc::clone(&secret)).hash_into(text, &mut other);
             assert_eq!((plain, keyed), (one, other));

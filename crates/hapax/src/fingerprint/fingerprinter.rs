@@ -1,6 +1,7 @@
 //! Makes signatures of pages by a recipe.
 //!
-//! A [`Fingerprinter`] owns every buffer, so a million pages take no more memory than the largest of them.
+//! A [`Fingerprinter`] owns every buffer, so a million pages take no more memory than the largest of them, and
+//! less after it.
 //! Clone it for each thread; clones share the tables. Guarantees that the same bytes and recipe give the same
 //! signature on every platform and thread. A page without features has no fingerprint, so empty pages match
 //! nothing.
@@ -8,15 +9,17 @@
 use super::bits::{BitSums, Fingerprint};
 use super::content::ContentHash;
 use super::keyed::KeyedMaker;
+use super::part_words::{PartWords, give_back};
 use super::recipe::{Recipe, RecipeError, Weighting};
 use super::recipe_id::RecipeId;
 use super::simhash::{self, Tally};
 use super::sketch::{Sketch, Sketcher};
 use crate::features::{
-    FrequencyError, FrequencyWeights, WordFilter, WordHasher, shingles, shingles_by,
+    FrequencyError, FrequencyWeights, ShingleSize, WordFilter, WordHasher, shingles,
 };
 use crate::hamming::Kernel;
 use crate::page::{Body, Document, ExtractOptions, Extractor, Hints, Page, PageError};
+use crate::text::Parts;
 use crate::text::language::{Stemming, StopWords};
 use std::sync::Arc;
 
@@ -280,51 +283,75 @@ pub fn word_hasher(recipe: &Recipe) -> Result<WordHasher, RecipeError> {
 pub(super) struct Maker {
     kernel: Kernel,
     pub(super) words: WordHasher,
-    hashes: Vec<u64>,
+    part: PartWords,
     features: Vec<u64>,
+    /// All features, if each counts once.
+    distinct: Vec<u64>,
     sketcher: Sketcher,
 }
 
 impl Maker {
     fn new(words: WordHasher) -> Self {
         let (kernel, sketcher) = (Kernel::best(), Sketcher::default());
-        Self { kernel, words, hashes: Vec::new(), features: Vec::new(), sketcher }
+        let (features, distinct) = (Vec::new(), Vec::new());
+        Self { kernel, words, part: PartWords::default(), features, distinct, sketcher }
     }
 
-    /// Makes the signature. If a keyed maker is given, it reads the text as well.
+    /// Makes the signature. If a keyed maker is given, it reads the text as well. A long text is
+    /// read in parts.
     pub(super) fn signature(
         &mut self,
         text: &str,
         recipe: &Recipe,
         weights: Option<&FrequencyWeights>,
-        keyed: Option<&mut KeyedMaker>,
+        mut keyed: Option<&mut KeyedMaker>,
     ) -> Signature {
-        self.hashes.clear();
-        match keyed {
-            Some(keyed) => keyed.read(&mut self.words, text, &mut self.hashes),
-            None => self.words.hash_into(text, &mut self.hashes),
+        let (mut tally, mut words, mut count) = (Tally::default(), 0, 0);
+        self.part.clear();
+        let mut parts = Parts::of(text);
+        while !parts.is_done() {
+            let hashes = self.part.next_part();
+            match &mut keyed {
+                Some(keyed) => keyed.read_part(&mut self.words, &mut parts, hashes),
+                None => self.words.hash_part(&mut parts, hashes),
+            }
+            let (part, last) = (&self.part, parts.is_done());
+            part.shingles(self.kernel, recipe.sketch_shingle, last, &mut self.features);
+            self.sketcher.add(&self.features, last);
+            let features = if recipe.shingle == ShingleSize::ONE {
+                part.words()
+            } else {
+                part.shingles(self.kernel, recipe.shingle, last, &mut self.features);
+                &self.features
+            };
+            words += part.words().len();
+            count += features.len();
+            match (recipe.weighting, weights) {
+                (Weighting::TfIdf, Some(weights)) => {
+                    for &feature in features {
+                        tally.add(feature, weights.weight(feature));
+                    }
+                }
+                (Weighting::Presence, _) => self.distinct.extend_from_slice(features),
+                // `new` refuses TF-IDF without a table.
+                (Weighting::Count | Weighting::TfIdf, _) => tally.add_all(features),
+            }
         }
-
-        self.features.clear();
-        shingles_by(self.kernel, &self.hashes, recipe.sketch_shingle, &mut self.features);
-        let sketch = self.sketcher.sketch(&self.features);
-
-        if recipe.shingle != recipe.sketch_shingle {
-            self.features.clear();
-            shingles_by(self.kernel, &self.hashes, recipe.shingle, &mut self.features);
+        if recipe.weighting == Weighting::Presence {
+            self.distinct.sort_unstable();
+            self.distinct.dedup();
+            tally.add_all(&self.distinct);
+            self.distinct.clear();
+            give_back(&mut self.distinct);
         }
-        let words = u32::try_from(self.hashes.len()).unwrap_or(u32::MAX);
-        give_back(&mut self.hashes);
-        let count = u32::try_from(self.features.len()).unwrap_or(u32::MAX);
-        let tally = tally(&mut self.features, recipe.weighting, weights);
-        give_back(&mut self.features);
-        let comparable = sketch.map(|sketch| {
+        let comparable = self.sketcher.finish().map(|sketch| {
             let sums = tally.sums_by(self.kernel);
             Comparable { fingerprint: simhash::cut(&sums, recipe.tie), sums, sketch }
         });
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
         Signature {
             content: ContentHash::of(text),
-            words,
+            words: u32::try_from(words).unwrap_or(u32::MAX),
             features: count,
             too_short: count < recipe.min_features,
             hidden_bytes: 0,
@@ -332,38 +359,4 @@ impl Maker {
             comparable,
         }
     }
-}
-
-/// Buffers up to this many numbers (8 MB) are kept.
-const KEPT: usize = 1 << 20;
-
-/// Frees a buffer if it is large. A long text needs several buffers, but not all at the same time.
-pub(super) fn give_back(buffer: &mut Vec<u64>) {
-    if buffer.capacity() > KEPT {
-        *buffer = Vec::new();
-    }
-}
-
-/// The weighted sums of features; may reorder them.
-fn tally(
-    features: &mut Vec<u64>,
-    weighting: Weighting,
-    weights: Option<&FrequencyWeights>,
-) -> Tally {
-    let mut tally = Tally::default();
-    match (weighting, weights) {
-        (Weighting::TfIdf, Some(weights)) => {
-            for &feature in features.iter() {
-                tally.add(feature, weights.weight(feature));
-            }
-        }
-        (Weighting::Presence, _) => {
-            features.sort_unstable();
-            features.dedup();
-            tally.add_all(features);
-        }
-        // `new` refuses TF-IDF without a table.
-        (Weighting::Count | Weighting::TfIdf, _) => tally.add_all(features),
-    }
-    tally
 }

@@ -11,13 +11,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::fingerprinter::{Fingerprinter, give_back};
+use super::fingerprinter::Fingerprinter;
+use super::part_words::{PartWords, give_back};
 use super::short_sketch::{ShortSketch, ShortSketcher};
 use super::sketch::{Sketch, Sketcher};
 use crate::features::hash::SECRET;
-use crate::features::{ShingleSize, WordHasher, shingles, shingles_by};
+use crate::features::{ShingleSize, WordHasher, shingles};
 use crate::hamming::Kernel;
 use crate::page::{Document, ExtractOptions, Extractor, PageError};
+use crate::text::Parts;
 
 /// A secret for word hashes.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,6 +55,7 @@ impl fmt::Debug for Key {
 pub struct KeyedReader {
     extractor: Extractor,
     words: WordHasher,
+    hashes: Vec<u64>,
     maker: KeyedMaker,
 }
 
@@ -62,7 +65,8 @@ impl Fingerprinter {
         let extent = self.recipe.extent;
         let extractor = Extractor::new(ExtractOptions { extent, ..Default::default() });
         let words = self.maker.words.clone().keyed(Arc::clone(&key.secret));
-        KeyedReader { extractor, words, maker: self.keyed_maker(key, Size::Full) }
+        let maker = self.keyed_maker(key, Size::Full);
+        KeyedReader { extractor, words, hashes: Vec::new(), maker }
     }
 
     /// The same fingerprinter, which also makes keyed sketches.
@@ -101,8 +105,7 @@ pub(super) struct KeyedMaker {
     key: Key,
     shingle: ShingleSize,
     size: Size,
-    /// Hashes of the words of the current text.
-    hashes: Vec<u64>,
+    part: PartWords,
     shingles: Vec<u64>,
     sketcher: Sketcher,
     short: ShortSketcher,
@@ -110,28 +113,39 @@ pub(super) struct KeyedMaker {
 
 impl KeyedMaker {
     fn new(key: Key, shingle: ShingleSize, size: Size) -> Self {
-        let (hashes, shingles) = (Vec::new(), Vec::new());
+        let (part, shingles) = (PartWords::default(), Vec::new());
         let (sketcher, short) = (Sketcher::default(), ShortSketcher::default());
-        Self { kernel: Kernel::best(), key, shingle, size, hashes, shingles, sketcher, short }
+        Self { kernel: Kernel::best(), key, shingle, size, part, shingles, sketcher, short }
     }
 
-    /// Appends the public hashes of the words of a text, and keeps those under the key.
-    pub(super) fn read(&mut self, words: &mut WordHasher, text: &str, public: &mut Vec<u64>) {
-        self.hashes.clear();
-        words.hash_both(text, &self.key.secret, public, &mut self.hashes);
+    /// Appends the public hashes of the words of a part of a text, and adds those under the key to
+    /// the sketch.
+    pub(super) fn read_part(
+        &mut self,
+        words: &mut WordHasher,
+        parts: &mut Parts<'_>,
+        public: &mut Vec<u64>,
+    ) {
+        words.hash_part_twice(parts, &self.key.secret, public, self.part.next_part());
+        self.sketch_part(parts.is_done());
     }
 
-    /// The sketch of the last text, in the size that was asked for; both are `None` without words.
+    fn sketch_part(&mut self, last: bool) {
+        self.part.shingles(self.kernel, self.shingle, last, &mut self.shingles);
+        match self.size {
+            Size::Full => self.sketcher.add(&self.shingles, last),
+            Size::Short => self.short.add(&self.shingles, last),
+        }
+    }
+
+    /// The sketch of the text that was read, in the size that was asked for; both are `None`
+    /// without words.
     pub(super) fn sketches(&mut self) -> (Option<Sketch>, Option<ShortSketch>) {
-        self.shingles.clear();
-        shingles_by(self.kernel, &self.hashes, self.shingle, &mut self.shingles);
-        give_back(&mut self.hashes);
-        let sketches = match self.size {
-            Size::Full => (self.sketcher.sketch(&self.shingles), None),
-            Size::Short => (None, self.short.sketch(&self.shingles)),
-        };
-        give_back(&mut self.shingles);
-        sketches
+        self.part.clear();
+        match self.size {
+            Size::Full => (self.sketcher.finish(), None),
+            Size::Short => (None, self.short.finish()),
+        }
     }
 }
 
@@ -149,10 +163,14 @@ impl KeyedReader {
     ///
     /// The body is neither HTML nor text.
     pub fn shingles(&mut self, document: &Document<'_>) -> Result<&[u64], PageError> {
-        self.read(document)?;
-        let KeyedMaker { shingle, hashes, shingles: set, .. } = &mut self.maker;
+        let page = self.extractor.document(document)?;
+        self.hashes.clear();
+        self.words.hash_into(&page.text, &mut self.hashes);
+        let KeyedMaker { shingle, shingles: set, .. } = &mut self.maker;
         set.clear();
-        shingles(hashes, *shingle, set);
+        shingles(&self.hashes, *shingle, set);
+        self.hashes.clear();
+        give_back(&mut self.hashes);
         set.sort_unstable();
         set.dedup();
         Ok(set)
@@ -160,15 +178,13 @@ impl KeyedReader {
 
     /// The keyed sketch of a document; `None` without words.
     pub fn sketch(&mut self, document: &Document<'_>) -> Result<Option<Sketch>, PageError> {
-        self.read(document)?;
-        Ok(self.maker.sketches().0)
-    }
-
-    fn read(&mut self, document: &Document<'_>) -> Result<(), PageError> {
         let page = self.extractor.document(document)?;
-        self.maker.hashes.clear();
-        self.words.hash_into(&page.text, &mut self.maker.hashes);
-        Ok(())
+        let mut parts = Parts::of(&page.text);
+        while !parts.is_done() {
+            self.words.hash_part(&mut parts, self.maker.part.next_part());
+            self.maker.sketch_part(parts.is_done());
+        }
+        Ok(self.maker.sketches().0)
     }
 }
 

@@ -15,6 +15,8 @@ pub mod fingerprinter;
 #[cfg(feature = "text")]
 pub mod keyed;
 #[cfg(feature = "text")]
+mod part_words;
+#[cfg(feature = "text")]
 pub mod recipe;
 #[cfg(feature = "text")]
 mod recipe_file;

@@ -35,7 +35,19 @@ impl Default for ShortSketcher {
 impl ShortSketcher {
     /// The sketch of a set of shingles; repeats are ignored. `None` for an empty set.
     pub fn sketch(&mut self, shingles: &[u64]) -> Option<ShortSketch> {
-        let minima = self.0.minima(shingles)?;
+        self.add(shingles, true);
+        self.finish()
+    }
+
+    /// Adds shingles to the set; `last` says that no more will come.
+    pub(super) fn add(&mut self, shingles: &[u64], last: bool) {
+        self.0.add(shingles, last);
+    }
+
+    /// The sketch of the shingles that were [added](Self::add) since the last call; `None` for an
+    /// empty set.
+    pub(super) fn finish(&mut self) -> Option<ShortSketch> {
+        let minima = self.0.finish_minima()?;
         let mut words = [0; BINS / PER_WORD];
         for (word, bins) in words.iter_mut().zip(minima.chunks(PER_WORD)) {
             *word = bins.iter().rev().fold(0, |bits, min| bits << 2 | min & 3);

@@ -130,6 +130,20 @@ pub struct Sketcher {
     bins: Vec<u64>,
     distinct: Vec<u64>,
     hits: Vec<u64>,
+    state: State,
+}
+
+/// What is known of a set whose shingles come in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// There is no shingle.
+    Nothing,
+    /// Round 0 has left bins empty; `distinct` holds the set.
+    Gaps,
+    /// Round 0 has filled all bins, so the set is not needed.
+    Full,
+    /// The bins are those of the set.
+    Done,
 }
 
 impl Default for Sketcher {
@@ -146,13 +160,67 @@ impl Sketcher {
 
     fn with_kernel(bins: usize, kernel: Kernel) -> Self {
         debug_assert!(bins <= MOST_BINS);
-        Self { kernel, bins: vec![EMPTY; bins], distinct: Vec::new(), hits: Vec::new() }
+        Self {
+            kernel,
+            bins: vec![EMPTY; bins],
+            distinct: Vec::new(),
+            hits: Vec::new(),
+            state: State::Nothing,
+        }
     }
 
     /// The sketch of a set of shingles; repeats are ignored. `None` for an empty set.
     pub fn sketch(&mut self, shingles: &[u64]) -> Option<Sketch> {
+        self.add(shingles, true);
+        self.finish()
+    }
+
+    /// Adds shingles to the set; `last` says that no more will come.
+    pub(super) fn add(&mut self, shingles: &[u64], last: bool) {
+        match self.state {
+            State::Nothing if last => {
+                if self.minima(shingles).is_some() {
+                    self.state = State::Done;
+                }
+                return;
+            }
+            State::Nothing if shingles.is_empty() => return,
+            State::Nothing => {
+                self.bins.fill(EMPTY);
+                self.distinct.clear();
+                self.state = State::Gaps;
+            }
+            State::Gaps | State::Full | State::Done => {}
+        }
+        round_zero(shingles, &mut self.bins);
+        if self.state == State::Gaps {
+            if self.bins.contains(&EMPTY) {
+                self.distinct.extend_from_slice(shingles);
+                self.distinct.sort_unstable();
+                self.distinct.dedup();
+            } else {
+                self.state = State::Full;
+            }
+        }
+    }
+
+    /// The sketch of the shingles that were [added](Self::add) since the last call; `None` for an
+    /// empty set.
+    pub(super) fn finish(&mut self) -> Option<Sketch> {
         let kernel = self.kernel;
-        Some(kernel.run(LowBits(self.minima(shingles)?)))
+        Some(kernel.run(LowBits(self.finish_minima()?)))
+    }
+
+    /// As [`finish`](Self::finish), the minima.
+    pub(super) fn finish_minima(&mut self) -> Option<&[u64]> {
+        match std::mem::replace(&mut self.state, State::Nothing) {
+            State::Nothing => None,
+            State::Full | State::Done => Some(&self.bins),
+            State::Gaps => {
+                fill(self.kernel, &self.distinct, false, &mut self.bins, &mut self.hits);
+                Some(&self.bins)
+            }
+        }
     }
 
     /// The minima of a set of shingles; `None` for an empty set.
@@ -169,17 +237,21 @@ impl Sketcher {
             distinct(shingles, MANY_SHINGLES * bins, &mut self.distinct);
             set = &self.distinct;
         }
-        if set.len() < FEW_SHINGLES {
-            minima(set, &mut self.bins);
-        } else {
-            // If round 0 fills all bins, there are no hits to remember.
-            let hits = if full { 0 } else { set.len() + SLACK };
-            self.hits.resize(self.hits.len().max(hits), 0);
-            let work = Minima { shingles: set, bins: &mut self.bins, hits: &mut self.hits };
-            self.kernel.run(work);
-        }
+        fill(self.kernel, set, full, &mut self.bins, &mut self.hits);
         Some(&self.bins)
     }
+}
+
+/// Fills the bins with the minima of a non-empty set; `full` says that round 0 fills all.
+fn fill(kernel: Kernel, set: &[u64], full: bool, bins: &mut [u64], hits: &mut Vec<u64>) {
+    if set.len() < FEW_SHINGLES {
+        minima(set, bins);
+        return;
+    }
+    // If round 0 fills all bins, there are no hits to remember.
+    let most = if full { 0 } else { set.len() + SLACK };
+    hits.resize(hits.len().max(most), 0);
+    kernel.run(Minima { shingles: set, bins, hits });
 }
 
 /// Computes [`minima`] without the round numbers: it knows before each round which bins are vacant.
@@ -196,11 +268,7 @@ impl Work for Minima<'_> {
     fn run<L: Lanes>(self, lanes: L) {
         let Self { shingles, bins, hits } = self;
         bins.fill(EMPTY);
-        let to_bin = 64 - bins.len().trailing_zeros();
-        for &shingle in shingles {
-            let bin = &mut bins[(shingle >> to_bin) as usize];
-            *bin = (*bin).min(shingle & VALUE_MASK);
-        }
+        round_zero(shingles, bins);
         let mut vacant = Vacant::of(bins.iter().map(|bin| *bin == EMPTY));
         let rounds = bins.len() as u64;
         for round in 1..rounds {
@@ -216,6 +284,15 @@ impl Work for Minima<'_> {
             }
         }
         fill_by_all(shingles, bins);
+    }
+}
+
+#[inline(always)]
+fn round_zero(shingles: &[u64], bins: &mut [u64]) {
+    let to_bin = 64 - bins.len().trailing_zeros();
+    for &shingle in shingles {
+        let bin = &mut bins[(shingle >> to_bin) as usize];
+        *bin = (*bin).min(shingle & VALUE_MASK);
     }
 }
 

@@ -5,6 +5,9 @@ use std::ops::Range;
 use super::{Piece, Words, count_repeats, join_words};
 use crate::features::short_words::{ShortWords, WordKey};
 
+/// Buffers for more words are freed after a text.
+const MOST_KEPT: usize = 1 << 15;
+
 /// Splits texts into pieces as [`pieces`](super::pieces) does, but faster. Reuse it to keep its
 /// buffers.
 #[derive(Debug, Default)]
@@ -31,5 +34,8 @@ impl PieceCutter {
         let hashed = hashed.map(|((place, is_number), hash)| (place.clone(), *is_number, *hash));
         join_words(hashed, |_, piece| out.push(piece));
         count_repeats(out);
+        if words.capacity() > MOST_KEPT {
+            (*words, *hashes) = (Vec::new(), Vec::new());
+        }
     }
 }

@@ -62,7 +62,7 @@ impl Reason {
             },
             DecidedBy::Url => "equal by every rule, and its URL is first in order".into(),
             DecidedBy::Id => format!("equal by every rule and URL, lower id ({})", winner.id),
-            DecidedBy::Redirect => "only the other page redirects".into(),
+            DecidedBy::Redirect => "only the duplicate redirects".into(),
         };
         Self { rule: by.name(rules), text }
     }
@@ -92,11 +92,11 @@ fn sentence(rule: &Rule, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> Strin
         Rule::Https => "https over http".into(),
         Rule::Canonical => match (winner.canonical_status(), loser.canonical_status()) {
             (_, CanonicalStatus::Elsewhere) if loser.canonical.as_deref() == Some(&*winner.url) => {
-                "the other page names the kept page as canonical".into()
+                "the duplicate names the kept page as canonical".into()
             }
             (CanonicalStatus::Named, _) => "a third page names the kept page as canonical".into(),
             (CanonicalStatus::Silent | CanonicalStatus::Elsewhere, _) => {
-                "only the other page names a third one as canonical".into()
+                "only the duplicate names a third page as canonical".into()
             }
         },
         Rule::Static => "static URL over a dynamic one".into(),
@@ -128,7 +128,7 @@ fn preferred(
 
 fn avoided(what: &str, names: &[String], loser: &PageFacts<'_>) -> String {
     let name = names.iter().find(|name| is_below(loser.host(), name));
-    format!("only the other page is on an avoided {what} ({})", name.map_or("", String::as_str))
+    format!("only the duplicate is on an avoided {what} ({})", name.map_or("", String::as_str))
 }
 
 fn by_time(word: &str, sign: char, winner: &PageFacts<'_>, loser: &PageFacts<'_>) -> String {

@@ -65,6 +65,9 @@ use hidden::{OpenElements, Sheet};
 /// scripts, which many pages share.
 const MIN_NOSCRIPT_BYTES: usize = 1_000;
 
+/// Larger buffers are not kept for the next page: few pages need such, but each thread would keep one.
+const MOST_KEPT: usize = 512 << 10;
+
 /// Extracts text from pages one after another, reusing its buffers.
 #[derive(Debug)]
 pub struct Extractor {
@@ -165,7 +168,13 @@ impl Extractor {
 
     /// Clears the previous page, even if the next one is refused.
     fn clear(&mut self) {
-        let buffer = std::mem::take(&mut self.page.text).into_bytes();
+        let mut buffer = std::mem::take(&mut self.page.text).into_bytes();
+        if buffer.capacity() > MOST_KEPT {
+            buffer = Vec::new();
+        }
+        if self.decoded.capacity() > MOST_KEPT {
+            self.decoded = String::new();
+        }
         self.restart(buffer);
         self.gathered.sheet.reset();
         let mut links = std::mem::take(&mut self.page.links);

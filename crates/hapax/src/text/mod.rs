@@ -11,11 +11,13 @@ mod block;
 mod confusables;
 pub mod language;
 pub mod normalize;
+mod parts;
 pub mod places;
 pub mod segment;
 pub mod wordbreak;
 
 pub use language::Language;
+pub(crate) use parts::Parts;
 pub use places::{Place, PlacedWord};
-pub(crate) use segment::WordSink;
 pub use segment::{Confusables, Joined, Segmenter, Unspaced};
+pub(crate) use segment::{Visit, WordSink};

@@ -10,6 +10,7 @@
 use super::block::{BLOCK, Block};
 use super::confusables;
 use super::normalize::Normalizer;
+use super::parts::{Parts, give_back};
 use super::wordbreak::{self, Class, Piece};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,8 @@ pub(crate) trait WordSink {
     fn word(&mut self, word: &str);
 }
 
-struct Visit<F>(F);
+/// A function that takes every word.
+pub(crate) struct Visit<F>(pub(crate) F);
 
 impl<F: FnMut(&str)> WordSink for Visit<F> {
     #[inline(always)]
@@ -120,29 +122,48 @@ impl Segmenter {
 
     /// As [`words`](Self::words), for a sink that treats plain words specially.
     pub(crate) fn words_to(&mut self, text: &str, sink: &mut impl WordSink) {
-        let mut lowered = std::mem::take(&mut self.lowered);
-        lowered.clear();
-        lowered.push_str(text);
-        lowered.make_ascii_lowercase();
-        // So that a whole block begins at every byte of the text.
-        lowered.push_str(SPACES);
-        self.cut(text, &lowered, sink);
-        self.lowered = lowered;
+        let mut parts = Parts::of(text);
+        while !parts.is_done() {
+            self.part_to(&mut parts, sink);
+        }
     }
 
-    /// Splits a text given also in lower case, followed by a block of spaces.
-    fn cut(&mut self, text: &str, lowered: &str, sink: &mut impl WordSink) {
-        let mut room = most_folded(text);
+    /// Passes the words of the next part to the sink.
+    pub(crate) fn part_to(&mut self, parts: &mut Parts<'_>, sink: &mut impl WordSink) {
+        let part = parts.take();
+        let mut lowered = std::mem::take(&mut self.lowered);
+        lowered.clear();
+        lowered.push_str(part);
+        lowered.make_ascii_lowercase();
+        // So that a whole block begins at every byte of the part.
+        lowered.push_str(SPACES);
+        if !self.cut(part, &lowered, &mut parts.room, sink) {
+            parts.end();
+        }
+        self.lowered = lowered;
+        give_back(&mut self.lowered);
+        give_back(&mut self.folded);
+    }
+
+    /// Splits a text given also in lower case, followed by a block of spaces. `false` if there was
+    /// not enough space to fold all of it.
+    fn cut(
+        &mut self,
+        text: &str,
+        lowered: &str,
+        room: &mut usize,
+        sink: &mut impl WordSink,
+    ) -> bool {
         let mut at = 0;
         while at < text.len() {
-            let Some(bytes) = lowered.as_bytes()[at..].first_chunk() else { return };
+            let Some(bytes) = lowered.as_bytes()[at..].first_chunk() else { return true };
             let Block { plain, space, wide, underscore } = Block::of(bytes);
             let Some(last_space) = space.checked_ilog2() else {
                 // A chunk longer than a block.
                 let end = (at..text.len()).find(|&at| is_chunk_end(text.as_bytes()[at]));
                 let end = end.unwrap_or(text.len());
-                if !self.cut_chunk(&text[at..end], &lowered[at..end], &mut room, sink) {
-                    return;
+                if !self.cut_chunk(&text[at..end], &lowered[at..end], room, sink) {
+                    return false;
                 }
                 at = end + 1;
                 continue;
@@ -165,8 +186,8 @@ impl Segmenter {
                 let end = first + (space >> first).trailing_zeros();
                 plain_words(words & !(u64::MAX << start), lowered, at, sink);
                 let chunk = at + start as usize..at + end as usize;
-                if !self.cut_chunk(&text[chunk.clone()], &lowered[chunk], &mut room, sink) {
-                    return;
+                if !self.cut_chunk(&text[chunk.clone()], &lowered[chunk], room, sink) {
+                    return false;
                 }
                 words &= u64::MAX << end;
                 odd &= u64::MAX << end;
@@ -174,6 +195,7 @@ impl Segmenter {
             plain_words(words, lowered, at, sink);
             at += last_space as usize + 1;
         }
+        true
     }
 
     /// Splits a chunk that is not plain. `false` if there was not enough space to fold all of it.

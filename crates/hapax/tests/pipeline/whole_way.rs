@@ -1,8 +1,12 @@
 //! Properties that hold for any page: no input panics, parts equal the whole, and irrelevant differences change
 //! nothing.
 
-use hapax::fingerprint::{Fingerprinter, Recipe, RecipeError, Signature};
-use hapax::page::Hints;
+use hapax::features::{WordHasher, shingles};
+use hapax::fingerprint::fingerprinter::word_hasher;
+use hapax::fingerprint::simhash::{self, Tally};
+use hapax::fingerprint::sketch::Sketcher;
+use hapax::fingerprint::{Fingerprinter, Key, Recipe, RecipeError, Signature};
+use hapax::page::{Body, Document, Hints};
 use proptest::prelude::*;
 
 fn by(recipe: &str) -> Fingerprinter {
@@ -119,4 +123,60 @@ fn a_recipe_with_weights_from_a_table_needs_the_table() {
     let error = Fingerprinter::new(Recipe::built_in("sood-tfidf").unwrap(), None).unwrap_err();
     assert!(matches!(&error, RecipeError::NeedsTable { recipe } if recipe == "sood-tfidf"));
     assert!(error.to_string().contains("hapax train"));
+}
+
+/// Texts of many parts: with new words everywhere, with few, with few until the end, without spaces.
+fn long_texts() -> [String; 5] {
+    let new = |from: u32| (from..from + 40_000).map(|n| format!("w{n} ")).collect::<String>();
+    let few = "one and the same sentence again and again. ".repeat(9_000);
+    let unspaced: String =
+        (0..90_000u32).filter_map(|n| char::from_u32(0x4E00 + n * n % 20_000)).collect();
+    [
+        new(0),
+        few.clone(),
+        format!("{few}{} {few}", new(7)),
+        format!("{unspaced} {few}"),
+        format!("{few}end"),
+    ]
+}
+
+#[test]
+fn a_long_text_that_is_read_in_parts_has_the_signature_of_the_whole() {
+    for recipe in ["web-2", "stream-words", "khan-words", "zhu-shingles"] {
+        let recipe = Recipe::built_in(recipe).unwrap();
+        let mut by = Fingerprinter::new(recipe.clone(), None).unwrap();
+        for text in long_texts() {
+            let text = text.trim_end();
+            let mut words = Vec::new();
+            WordHasher::hash_into(&mut word_hasher(&recipe).unwrap(), text, &mut words);
+            let [mut features, mut sketched] = [const { Vec::new() }; 2];
+            shingles(&words, recipe.shingle, &mut features);
+            shingles(&words, recipe.sketch_shingle, &mut sketched);
+            let signature = by.text(text).unwrap();
+            assert_eq!(signature.words as usize, words.len());
+            assert_eq!(signature.features as usize, features.len());
+            if recipe.name == "zhu-shingles" {
+                features.sort_unstable();
+                features.dedup();
+            }
+            let mut tally = Tally::default();
+            tally.add_all(&features);
+            let found = signature.comparable.unwrap();
+            assert_eq!(found.fingerprint, simhash::cut(&tally.sums(), recipe.tie));
+            assert_eq!(Some(found.sketch), Sketcher::default().sketch(&sketched));
+        }
+    }
+}
+
+#[test]
+fn keyed_sketches_of_long_texts_are_those_of_their_shingles() {
+    let plain = by("web-2");
+    let mut reader = plain.keyed(&Key::new(b"any"));
+    let mut signer = plain.with_key(&Key::new(b"any"));
+    for text in long_texts() {
+        let document = Document::new(Body::Text(&text));
+        let expected = Sketcher::default().sketch(reader.shingles(&document).unwrap());
+        assert_eq!(reader.sketch(&document).unwrap(), expected);
+        assert_eq!(signer.document(&document).unwrap().keyed, expected);
+    }
 }

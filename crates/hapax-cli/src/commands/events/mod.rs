@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     limit: u64,
 
-    /// Follow: keep printing new events
+    /// Keep printing new events
     #[arg(long)]
     follow: bool,
 

@@ -36,6 +36,10 @@ pub(crate) struct Arguments {
 #[derive(Subcommand, Debug)]
 enum GroupCommand {
     /// Show the group of a page: all its pages with their status
+    #[command(after_help = "\
+Examples:
+  hapax group show seen https://example.org/tea
+  hapax group show seen https://example.org/tea --market uk")]
     Show(PageQuestion),
     List(List),
     Rules(RulesArguments),
@@ -43,6 +47,9 @@ enum GroupCommand {
 
 /// List all groups, by number
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax group list seen --least 3 --json")]
 struct List {
     #[command(flatten)]
     store: StoreArguments,
@@ -70,6 +77,11 @@ struct List {
 
 /// Show or change the rules of the repository, or of a market
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax group rules seen
+  hapax group rules seen --set \"score, https, shortest-url\"
+  hapax group rules seen --market uk --set \"prefer-tld:uk, score\"")]
 struct RulesArguments {
     #[command(flatten)]
     store: StoreArguments,

@@ -39,6 +39,9 @@ pub(super) struct Build {
 ///
 /// A killed run leaves the collection as it was.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax near add day2.jsonl --index crawl.hpx")]
 pub(super) struct Add {
     #[command(flatten)]
     input: Input,

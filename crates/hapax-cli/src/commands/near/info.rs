@@ -11,6 +11,9 @@ use std::path::PathBuf;
 
 /// Check a collection and describe it
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax near info crawl.hpx")]
 pub(super) struct Arguments {
     /// A .hpx file
     #[arg(value_name = "FILE")]

@@ -17,6 +17,9 @@ use std::collections::BTreeSet;
 
 /// Record that pages no longer exist; they leave their groups
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax page forget seen https://example.org/tea")]
 pub(crate) struct Forget {
     #[command(flatten)]
     store: StoreArguments,
@@ -32,6 +35,9 @@ pub(crate) struct Forget {
 
 /// Record that a page redirects to another, known or not
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax page redirect seen http://example.org/tea https://example.org/tea")]
 pub(crate) struct Redirect {
     #[command(flatten)]
     store: StoreArguments,
@@ -55,6 +61,9 @@ pub(crate) struct Redirect {
 
 /// Change the score of a page, which may change the winner
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax page score seen https://example.org/tea 0.7")]
 pub(crate) struct Score {
     #[command(flatten)]
     store: StoreArguments,
@@ -74,6 +83,9 @@ pub(crate) struct Score {
 
 /// Forget pages that were not fetched since a time
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax page expire seen --before 2026-01-01")]
 pub(crate) struct Expire {
     #[command(flatten)]
     store: StoreArguments,
@@ -93,6 +105,9 @@ pub(crate) struct Expire {
 /// of its arrival. While the page's text is among the last 64 of the host, its own text is renewed
 /// with each frame, and this command compares it again.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax page recheck seen")]
 pub(crate) struct Recheck {
     #[command(flatten)]
     store: StoreArguments,

@@ -63,6 +63,9 @@ enum QueryDedupCommand {
 
 /// Restore and unmark everything that runs with an output folder removed or marked
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax query-dedup undo cleaned")]
 struct UndoArguments {
     /// The output folder of the runs
     #[arg(value_name = "DIR")]

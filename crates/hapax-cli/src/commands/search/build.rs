@@ -46,6 +46,9 @@ pub(crate) struct BuildArguments {
 ///
 /// Takes effect when everything has been read. The recipe must be that of the index.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax search add new.jsonl --index index")]
 pub(crate) struct AddArguments {
     #[command(flatten)]
     what: CorpusToIndex,

@@ -22,6 +22,10 @@ use crate::readable;
 ///
 /// They stay in the index until it is compacted; `search restore` restores them.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax search remove --index index http://example.org/old
+  hapax search remove --index index --names removed.txt --mark")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: PlaceArguments,
@@ -36,6 +40,10 @@ pub(crate) struct Arguments {
 
 /// Restore removed documents
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hapax search restore --index index http://example.org/old
+  hapax search restore --index index --all")]
 pub(crate) struct RestoreArguments {
     #[command(flatten)]
     place: PlaceArguments,
@@ -54,6 +62,9 @@ pub(crate) struct RestoreArguments {
 
 /// Delete removed documents and free their space
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax search compact --index index")]
 pub(crate) struct CompactArguments {
     /// Folder of the index
     #[arg(long, value_name = "DIR")]

@@ -12,6 +12,9 @@ use crate::readable;
 
 /// Describe an index
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax search info --index index")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: PlaceArguments,

@@ -9,6 +9,7 @@ use crate::recipes::RecipeArguments;
 use crate::repositories::is_address;
 use clap::Args;
 use hapax::fingerprint::Fingerprinter;
+use hapax_dedup::Decided;
 use hapax_server::config::listen_address;
 use hapax_server::standby::Source;
 use hapax_server::{Config, ConfigError, Layers, Service};
@@ -118,6 +119,14 @@ pub(crate) fn open(
 ) -> Result<Repository, Failure> {
     let open = || Repository::open_cached(folder, Some(by.recipe_id()), cache_bytes);
     let repository = match open() {
+        Err(StoreError::Missing { .. }) if Decided::is_in(folder) => {
+            let folder = crate::readable::path(folder);
+            return Err(anyhow::anyhow!(
+                "{folder} has results of `hapax dedup`, and no repository; `hapax dedup INPUT --into \
+                 STORE` makes one of a corpus"
+            )
+            .into());
+        }
         Err(StoreError::Missing { .. }) => {
             say(&format!("making a new repository in {}", crate::readable::path(folder)));
             Repository::create(folder, Settings::new(by.recipe_id().clone())).and_then(|made| {

@@ -74,6 +74,9 @@ struct Backup {
 
 /// List backups, earliest first: name, time, commit, and whether it holds everything or changes
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax store list /backups/seen")]
 struct List {
     /// Where the backups are
     #[arg(value_name = "PLACE")]
@@ -108,6 +111,9 @@ struct Restore {
 ///
 /// Make sure that no other copy takes writes: services do not vote.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  hapax store promote http://127.0.0.1:8018")]
 struct Promote {
     #[command(flatten)]
     store: StoreArguments,

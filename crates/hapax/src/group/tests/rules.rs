@@ -86,9 +86,9 @@ fn each_rule_prefers_what_it_says_and_gives_the_reason() {
             "canonical",
             at("http://c/"),
             naming_a.clone(),
-            "only the other page names a third one as canonical",
+            "only the duplicate names a third page as canonical",
         ),
-        ("canonical", at("http://a/"), naming_a, "the other page names the kept page as canonical"),
+        ("canonical", at("http://a/"), naming_a, "the duplicate names the kept page as canonical"),
         (
             "canonical",
             PageFacts { named_canonical: true, ..at("http://z/") },
@@ -111,7 +111,7 @@ fn each_rule_prefers_what_it_says_and_gives_the_reason() {
             "avoid-host:b.org",
             at("http://c.org/"),
             at("http://b.org/"),
-            "only the other page is on an avoided host (b.org)",
+            "only the duplicate is on an avoided host (b.org)",
         ),
         (
             "shortest-url",
