@@ -82,7 +82,8 @@ impl Executor for Threads {
         if tasks < 2 {
             return (0..tasks).for_each(work);
         }
-        self.pool.install(|| (0..tasks).into_par_iter().for_each(work));
+        // One by one: tasks are large, and a thread that has several left keeps the others waiting.
+        self.pool.install(|| (0..tasks).into_par_iter().with_max_len(1).for_each(work));
     }
 
     fn width(&self) -> usize {

@@ -5,6 +5,7 @@
 //! `HTTP://Example.org` and `http://example.org/` differ.
 
 use super::scope::domain;
+use memchr::memchr_iter;
 use std::borrow::Cow;
 
 /// The facts of a page. Unknown facts lose against known ones.
@@ -85,7 +86,7 @@ impl PageFacts<'_> {
                     .eq_ignore_ascii_case(ending.as_bytes())
         };
         // In `http://site.do` the last part is a host, not a script.
-        !url.ends_with(self.host()) && SCRIPTS.iter().any(ends)
+        SCRIPTS.iter().any(ends) && !url.ends_with(self.host())
     }
 
     /// The score; `None` if unknown.
@@ -133,7 +134,9 @@ pub fn set_domain_places(pages: &mut [PageFacts<'_>], set_of: impl Fn(usize) -> 
 
 /// The host of an address; empty without a host.
 pub(super) fn host(url: &str) -> &str {
-    let Some((_, rest)) = url.split_once("://") else { return "" };
+    // Many times faster than `split_once("://")`, which prepares a search each time.
+    let mut colons = memchr_iter(b':', url.as_bytes()).map(|at| &url[at + 1..]);
+    let Some(rest) = colons.find_map(|rest| rest.strip_prefix("//")) else { return "" };
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     if host.starts_with('[') {
