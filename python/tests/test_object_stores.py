@@ -165,7 +165,6 @@ def store(server: str) -> Iterator[Store]:
     client.create_bucket(Bucket=BUCKET)
     with Proxy(server) as proxy:
         yield Store(proxy, client)
-    thread.join()
     with contextlib.closing(http.client.HTTPConnection(server)) as asked:
         asked.request("POST", "/moto-api/reset")
         asked.getresponse().read()
