@@ -92,7 +92,9 @@ pub const MAX_RULES: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseRulesError {
-    #[error("no winner rule is called `{word}`; the rules are {KNOWN_RULES}; first is short for first-recorded")]
+    #[error(
+        "no winner rule is called `{word}`; the rules are {KNOWN_RULES}; first is short for first-recorded"
+    )]
     Unknown { word: String },
     /// A rule that needs a list has none, or has an empty name in it.
     #[error("winner rule `{word}` needs names: write {rule}:first|second")]
