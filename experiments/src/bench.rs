@@ -15,7 +15,7 @@ use crate::record::Record;
 /// The available time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Size {
+pub(crate) enum Size {
     /// Minutes for all experiments together.
     #[default]
     Quick,
@@ -25,7 +25,7 @@ pub enum Size {
 
 impl Size {
     /// Selects a value by size.
-    pub fn of<T>(self, quick: T, full: T) -> T {
+    pub(crate) fn of<T>(self, quick: T, full: T) -> T {
         match self {
             Self::Quick => quick,
             Self::Full => full,
@@ -33,32 +33,32 @@ impl Size {
     }
 }
 
-pub struct Bench<'a> {
-    pub size: Size,
+pub(crate) struct Bench<'a> {
+    pub(crate) size: Size,
     /// The folder of real pages.
-    pub pages: Option<PathBuf>,
+    pub(crate) pages: Option<PathBuf>,
     /// The folder that records are written to.
-    pub out: PathBuf,
+    pub(crate) out: PathBuf,
     /// Names of requested records; empty for all. A paper's key requests all of its records.
-    pub only: Vec<String>,
+    pub(crate) only: Vec<String>,
     /// Receives a description of the work under way.
-    pub say: &'a dyn Fn(&str),
+    pub(crate) say: &'a dyn Fn(&str),
     /// Records written so far.
-    pub written: Cell<usize>,
+    pub(crate) written: Cell<usize>,
 }
 
 impl Bench<'_> {
-    pub fn wants(&self, name: &str) -> bool {
+    pub(crate) fn wants(&self, name: &str) -> bool {
         let asked = |it: &String| name == it || name.starts_with(&format!("{it}-"));
         self.only.is_empty() || self.only.iter().any(asked)
     }
 
-    pub fn say(&self, text: impl AsRef<str>) {
+    pub(crate) fn say(&self, text: impl AsRef<str>) {
         (self.say)(text.as_ref());
     }
 
     /// The documents of a set of real pages; `None` if it does not exist.
-    pub fn set(&self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn set(&self, name: &str) -> Option<PathBuf> {
         let folder = self.pages.as_deref()?;
         [folder.join(format!("{name}.jsonl")), folder.join(name).join("docs.jsonl.zst")]
             .into_iter()
@@ -70,7 +70,7 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// It cannot be written.
-    pub fn keep(&self, mut record: Record) -> Result<()> {
+    pub(crate) fn keep(&self, mut record: Record) -> Result<()> {
         record.size = self.size;
         let path = self.out.join(format!("{}.json", record.name));
         let text = serde_json::to_string(&record).context("cannot write a record as JSON")?;

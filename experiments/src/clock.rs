@@ -6,14 +6,14 @@
 use cpu_time::ThreadTime;
 
 /// Runs `work` and says how many seconds of CPU this thread took.
-pub fn cpu<T>(work: impl FnOnce() -> T) -> (T, f64) {
+pub(crate) fn cpu<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = ThreadTime::now();
     let result = work();
     (result, start.elapsed().as_secs_f64())
 }
 
 /// The fastest of `times` runs, which was disturbed least; the result is that of the last run.
-pub fn best_cpu<T>(times: u32, mut work: impl FnMut() -> T) -> (T, f64) {
+pub(crate) fn best_cpu<T>(times: u32, mut work: impl FnMut() -> T) -> (T, f64) {
     let (mut result, mut best) = cpu(&mut work);
     for _ in 1..times {
         let took;

@@ -23,7 +23,7 @@ const STYLE: &str = include_str!("papers.css");
 ///
 /// A file cannot be read, is not a record or belongs to no paper, or the documents cannot be
 /// written.
-pub fn gather(data: &Path, docs: &Path, link: &str) -> Result<usize> {
+pub(crate) fn gather(data: &Path, docs: &Path, link: &str) -> Result<usize> {
     let records = read(data)?;
     write(&docs.join("papers.md"), &markdown(&records, link))?;
     write(&docs.join("papers.html"), &page(&records))?;

@@ -1,12 +1,45 @@
-//! Runs the papers' experiments and combines their records. Started by `cargo xtask papers`.
+//! Measures the tables and figures of the five papers again.
+//!
+//! A [`Paper`] runs its experiments and passes each result to the [`Bench`] as a [`record::Record`]: the paper's claim, the
+//! measurement, charts, and what agrees, differs and why. Records are files (`experiments/data/*.json`); [`gather()`]
+//! combines them into `docs/benchmarks/papers.md` and `papers.html`. To add a paper, write a module with a `PAPER`
+//! and list it in [`PAPERS`]. The shipped engine runs everything; only a paper's rival method is implemented here.
+//! Speeds are ratios within one run. Started by `cargo xtask papers`.
 #![expect(clippy::print_stderr, reason = "a program that says what it is doing")]
+
+mod bench;
+mod clock;
+mod gather;
+mod khan;
+mod pi;
+mod real;
+mod record;
+mod sood;
+mod stream;
+mod synthetic;
+mod zhu;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use bench::{Bench, Size};
 use clap::{Parser, Subcommand};
-use hapax_experiments::{Bench, PAPERS, Size, gather};
+use gather::gather;
+
+/// A paper with its experiments.
+#[derive(Clone, Copy, Debug)]
+struct Paper {
+    /// Prefix of its records' names.
+    key: &'static str,
+    /// Authors, title, year.
+    title: &'static str,
+    /// Runs the requested experiments.
+    run: fn(&Bench<'_>) -> Result<()>,
+}
+
+/// All papers, in the order of the document.
+const PAPERS: &[Paper] = &[pi::PAPER, stream::PAPER, khan::PAPER, sood::PAPER, zhu::PAPER];
 
 /// Repeats the measurements of the papers
 #[derive(Parser)]

@@ -7,33 +7,33 @@ use crate::bench::Size;
 
 /// The result of one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub(crate) struct Record {
     /// Base name of its files: the paper's key and the figure, such as `zhu-figure-4`.
-    pub name: String,
+    pub(crate) name: String,
     /// The table or figure, as named by the paper.
-    pub figure: String,
-    pub title: String,
-    pub claim: String,
+    pub(crate) figure: String,
+    pub(crate) title: String,
+    pub(crate) claim: String,
     /// Input of the measurement: pages, sizes, settings, in one sentence.
-    pub ran_on: String,
-    pub verdict: Verdict,
+    pub(crate) ran_on: String,
+    pub(crate) verdict: Verdict,
     /// What agrees, what differs, and why, in one sentence.
-    pub sentence: String,
-    pub size: Size,
+    pub(crate) sentence: String,
+    pub(crate) size: Size,
     /// The printed numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub table: Option<Table>,
+    pub(crate) table: Option<Table>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub charts: Vec<Chart>,
+    pub(crate) charts: Vec<Chart>,
     /// Other measurements; small.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
-    pub data: serde_json::Value,
+    pub(crate) data: serde_json::Value,
 }
 
 /// Whether the measurement agrees with the paper's finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// The same direction and about the same size.
     Agrees,
     /// The same direction but not size, or only a part of the finding.
@@ -45,7 +45,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
             Self::Partly => "agrees in part",
@@ -57,19 +57,19 @@ impl Verdict {
 
 /// Rows of text with column names; the first column contains names, the others numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
-    pub columns: Vec<String>,
+pub(crate) struct Table {
+    pub(crate) columns: Vec<String>,
     /// Each with as many cells as columns.
-    pub rows: Vec<Vec<String>>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table without rows.
-    pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
+    pub(crate) fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
         Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+    pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 }

@@ -14,14 +14,14 @@ const BLOCK: u64 = 4096;
 
 /// Buffers of one thread.
 #[derive(Default)]
-pub struct Maker {
+pub(crate) struct Maker {
     scratch: Scratch,
     bag: Vec<(u64, u32)>,
 }
 
 impl Maker {
     /// The sums of a page's bits.
-    pub fn sums(&mut self, web: &Web, page: u64, weighting: Weighting) -> BitSums {
+    pub(crate) fn sums(&mut self, web: &Web, page: u64, weighting: Weighting) -> BitSums {
         web.bag(page, weighting, &mut self.scratch, &mut self.bag);
         let mut tally = Tally::default();
         for &(hash, weight) in &self.bag {
@@ -31,14 +31,14 @@ impl Maker {
     }
 
     /// The words of a page with their weights.
-    pub fn bag(&mut self, web: &Web, page: u64, weighting: Weighting) -> &[(u64, u32)] {
+    pub(crate) fn bag(&mut self, web: &Web, page: u64, weighting: Weighting) -> &[(u64, u32)] {
         web.bag(page, weighting, &mut self.scratch, &mut self.bag);
         &self.bag
     }
 }
 
 /// The fingerprints of all pages in order, computed on all threads.
-pub fn fingerprints(web: &Web, weighting: Weighting) -> Vec<u64> {
+pub(crate) fn fingerprints(web: &Web, weighting: Weighting) -> Vec<u64> {
     let blocks: Vec<Vec<u64>> = (0..web.len().div_ceil(BLOCK))
         .into_par_iter()
         .map_init(Maker::default, |maker, block| {
@@ -50,18 +50,18 @@ pub fn fingerprints(web: &Web, weighting: Weighting) -> Vec<u64> {
 }
 
 /// Stored documents and queries.
-pub struct DocumentSet {
+pub(crate) struct DocumentSet {
     /// Number `i` has id `i`. In the order of the web, so that a prefix is a smaller web.
-    pub stored: Vec<u64>,
+    pub(crate) stored: Vec<u64>,
     /// Fingerprints of the queries.
-    pub queries: Vec<u64>,
+    pub(crate) queries: Vec<u64>,
     /// Sums of the queries.
-    pub sums: Vec<BitSums>,
+    pub(crate) sums: Vec<BitSums>,
 }
 
 impl DocumentSet {
     /// From a web of `documents + queries` pages.
-    pub fn new(seed: u64, documents: usize, queries: usize) -> Self {
+    pub(crate) fn new(seed: u64, documents: usize, queries: usize) -> Self {
         let total = (documents + queries) as u64;
         let web = Web::new(hapax_synth::WebOptions::new(seed, total));
         let weighting = Weighting::FrequencyRarity;
@@ -80,7 +80,7 @@ impl DocumentSet {
 }
 
 /// Random fingerprints.
-pub fn noise(seed: u64, count: usize) -> Vec<u64> {
+pub(crate) fn noise(seed: u64, count: usize) -> Vec<u64> {
     let mut rng = Rng::new(seed);
     (0..count).map(|_| rng.bits()).collect()
 }

@@ -13,7 +13,7 @@ use crate::Paper;
 use crate::bench::Bench;
 use crate::real::real_sets;
 
-pub const PAPER: Paper = Paper {
+pub(crate) const PAPER: Paper = Paper {
     key: "khan",
     title: "Khan and Ali 2015: Detection of duplicate and near-duplicate content for web crawlers",
     run,

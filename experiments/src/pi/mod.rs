@@ -15,7 +15,7 @@ use anyhow::Result;
 use crate::Paper;
 use crate::bench::Bench;
 
-pub const PAPER: Paper = Paper {
+pub(crate) const PAPER: Paper = Paper {
     key: "pi",
     title: "Pi et al. 2009: Query-biased near duplicate web document detecting",
     run,

@@ -27,7 +27,7 @@ use crate::Paper;
 use crate::bench::Bench;
 use crate::real::real_sets;
 
-pub const PAPER: Paper =
+pub(crate) const PAPER: Paper =
     Paper { key: "sood", title: "Sood 2011: Probabilistic simhash matching", run };
 
 /// The thesis's target recall.

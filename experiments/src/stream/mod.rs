@@ -16,7 +16,7 @@ use crate::Paper;
 use crate::bench::Bench;
 use crate::real::RealSet;
 
-pub const PAPER: Paper =
+pub(crate) const PAPER: Paper =
     Paper { key: "stream", title: "Stream: Detecting near-duplicates in document streams", run };
 
 fn run(bench: &Bench<'_>) -> Result<()> {

@@ -18,7 +18,7 @@ use anyhow::Result;
 use crate::Paper;
 use crate::bench::Bench;
 
-pub const PAPER: Paper = Paper {
+pub(crate) const PAPER: Paper = Paper {
     key: "zhu",
     title: "Zhu et al. 2012: Clustering and load balancing optimization for redundant content removal",
     run,
