@@ -1,6 +1,6 @@
 //! Measures the tables and figures of the five papers again.
 //!
-//! A [`Paper`] runs its experiments and passes each result to the [`Bench`] as a [`record::Record`]: the paper's claim, the
+//! A [`Paper`] runs its experiments and passes each result to the [`Bench`] as a [`record::Record`]: the claim, the
 //! measurement, charts, and what agrees, differs and why. Records are files (`experiments/data/*.json`); [`gather()`]
 //! combines them into `docs/benchmarks/papers.md` and `papers.html`. To add a paper, write a module with a `PAPER`
 //! and list it in [`PAPERS`]. The shipped engine runs everything; only a paper's rival method is implemented here.
