@@ -172,7 +172,11 @@ fn of_store(error: &StoreError) -> (&'static str, bool) {
             "; `hapax group rules STORE --set RULES` changes the rules of one that is there",
             false,
         ),
-        StoreError::InUse { .. } => (" (`hapax export STORE --snapshot DIR` makes one)", false),
+        StoreError::InUse { .. } => (
+            "; if a service has it open, ask that with --server URL in place of the folder \
+             (`hapax export --server URL --snapshot DIR` makes a snapshot)",
+            false,
+        ),
         StoreError::BadUrl { .. } | StoreError::SelfRedirect { .. } => ("", true),
         _ => ("", false),
     }

@@ -94,8 +94,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn in_use(arguments: &Arguments) -> Failure {
     Failure::Run(anyhow::anyhow!(
-        "repository {} is in use; --follow waits for it, or read a snapshot \
-         (`hapax export STORE --snapshot DIR`)",
+        "repository {} is in use; --follow waits for it, or ask the service that has it open \
+         with --server URL",
         crate::readable::path(&arguments.store.store)
     ))
 }
