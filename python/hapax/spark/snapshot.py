@@ -73,11 +73,13 @@ class Store:
     """Small files and folders wherever Spark can write."""
 
     def __init__(self, spark: Any) -> None:
-        self._jvm = spark.sparkContext._jvm
+        jvm = spark.sparkContext._jvm
+        # Java looks through all its archives for every part of such a name, so each is looked up once.
+        self._path, self._io = jvm.org.apache.hadoop.fs.Path, jvm.org.apache.commons.io.IOUtils
         self._conf = spark.sparkContext._jsc.hadoopConfiguration()
 
     def _at(self, path: str) -> tuple[Any, Any]:
-        at = self._jvm.org.apache.hadoop.fs.Path(path)
+        at = self._path(path)
         return at.getFileSystem(self._conf), at
 
     def absolute(self, path: str) -> str:
@@ -121,7 +123,7 @@ class Store:
             return None
         stream = files.open(at)
         try:
-            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+            return bytes(self._io.toByteArray(stream))
         finally:
             stream.close()
 
