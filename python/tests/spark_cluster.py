@@ -69,17 +69,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.stop()
 
 
-@pytest.fixture(params=["one task", "many tasks"])
-def tasks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Both ways through a job: that of small inputs, and that of all others. Into how many tasks rows are spread."""
-    from hapax.spark import batch
-
-    if request.param == "one task":
-        return 1
-    monkeypatch.setattr(batch, "SMALL_BYTES", 0)
-    return 2
-
-
 def rows_of(folder: pathlib.Path) -> list[dict[str, Any]]:
     """A table as it was written, file after file."""
     import pyarrow.parquet as pq

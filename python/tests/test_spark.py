@@ -18,7 +18,7 @@ from hapax.spark import batch  # noqa: E402
 from hapax.errors import ArgumentError, DuplicateIdError, JobError, OutputExistsError  # noqa: E402
 
 from conftest import EXAMPLES, program  # noqa: E402
-from spark_cluster import rows_of, spark, tasks  # noqa: E402, F401
+from spark_cluster import rows_of, spark  # noqa: E402, F401
 
 #: Stages that do not depend on how rows are spread, nor on the key of the job.
 STAGES = ("frames", "owns", "components", "verdicts", "groups")
@@ -123,38 +123,22 @@ def shop(products: int, seed: int, first: int = 0, host: str = "shop.test") -> l
     return rows
 
 
-def test_pages_that_share_a_frame_are_compared_beyond_it_as_on_one_machine(spark: Any, tasks: int, tmp_path: pathlib.Path) -> None:
-    rows = [*shop(90, 1), *synthetic(300, 5), *shop(90, 2, 90), *shop(7, 3, host="few.test"), *shop(30, 4, host="other.test")]
-    write_lines(tmp_path / "in/0.jsonl", rows[:250])
-    write_lines(tmp_path / "in/1.jsonl", rows[250:])
-    beyond = on_one_machine([str(tmp_path / "in")], tmp_path / "machine")
-    whole = on_one_machine([str(tmp_path / "in")], tmp_path / "whole", "--frames", "off")
-    assert beyond["near"] + 150 < whole["near"] and beyond["framed_hosts"] >= 2
-    done = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
-    assert done.effort["partitions"] == tasks
-    check_same(tmp_path / "spark", tmp_path / "machine")
-    hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark, snapshot="whole", frames="off")
-    check_same(tmp_path / "spark", tmp_path / "whole", "whole")
-    assert "Frames of the largest hosts" in (tmp_path / "machine/report.html").read_text()
-    with pytest.raises(JobError, match="own texts alone"):
-        hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "own", spark=spark, frames="own")
-
-
 def warc(kind: str, url: str, block: str) -> str:
     lines = ["WARC/1.0", f"WARC-Type: {kind}", f"WARC-Target-URI: {url}", "WARC-Date: 2020-02-03T04:05:06Z", f"Content-Length: {len(block)}"]
     return "\r\n".join(lines) + f"\r\n\r\n{block}\r\n\r\n"
 
 
-def test_records_that_are_not_documents_are_listed_as_on_one_machine(spark: Any, tasks: int, tmp_path: pathlib.Path) -> None:
-    rows = synthetic(300, 11)
-    for part in range(3):
-        lines = [json.dumps(row) for row in rows[part * 100 : (part + 1) * 100]]
-        # First, between two documents, and last; one file has nothing else.
+def everything(folder: pathlib.Path) -> None:
+    """Shops with frames, stories, a dense cluster, and records that are no documents: between two documents, last, alone in a file, in an archive."""
+    rows = [*shop(90, 1), *synthetic(10_000, 7), *shop(90, 2, 90), *shop(7, 3, host="few.test"), *shop(30, 4, host="other.test")]
+    folder.mkdir()
+    for part, first in enumerate(range(0, len(rows), 3000)):
+        lines = [json.dumps(row) for row in rows[first : first + 3000]]
         lines = ["", *lines[:50], json.dumps({"url": f"http://null.test/{part}", "text": None}), *lines[50:], "", "{broken"]
-        (tmp_path / "in").mkdir(exist_ok=True)
-        (tmp_path / f"in/{part}.jsonl").write_text("\n".join(lines if part != 1 else ["", ""]) + "\n")
+        (folder / f"{part}.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "blank.jsonl").write_text("\n\n\n")
     moved = "HTTP/1.1 301 Moved\r\nLocation: {}\r\n\r\n"
-    page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + rows[0]["text"]
+    page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + rows[200]["text"]
     records = [
         warc("request", "http://h.test/asked", "GET / HTTP/1.1\r\n\r\n"),
         warc("response", "http://h.test/old", moved.format("http://h.test/page")),
@@ -163,26 +147,43 @@ def test_records_that_are_not_documents_are_listed_as_on_one_machine(spark: Any,
         warc("response", "http://h.test/lost", moved.format("http://h.test/nowhere")),
         warc("response", "http://h.test/gone", "HTTP/1.1 404 Not Found\r\n\r\n"),
     ]
-    (tmp_path / "in/3.warc").write_text("".join(records), newline="")
-    summary = on_one_machine([str(tmp_path / "in")], tmp_path / "machine", "--skip-bad")
-    assert summary["records"] == summary["kept"] + summary["exact"] + summary["near"] + sum(summary["passed_over"].values())
-    # Of the file with two blank lines one: those that follow each other count once.
-    expected = {"null_text": 2, "blank_line": 5, "damaged": 2, "not_a_page": 1, "http_status": 1, "redirect": 3}
-    assert summary["passed_over"] == expected
-    hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark, skip_bad=True)
-    check_same(tmp_path / "spark", tmp_path / "machine")
+    (folder / "pages.warc").write_text("".join(records), newline="")
 
 
-def test_ten_thousand_documents_with_a_dense_cluster_are_cleaned_as_on_one_machine(spark: Any, tasks: int, tmp_path: pathlib.Path) -> None:
-    rows = synthetic(10_000, 7)
-    for part in range(5):
-        write_lines(tmp_path / f"in/{part}.jsonl", rows[part * 2000 : (part + 1) * 2000])
-    on_one_machine([str(tmp_path / "in")], tmp_path / "machine")
-    done = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
-    assert done.summary["dense"] > 300 and done.summary["near"] > 400 and done.summary["exact"] > 100
-    check_same(tmp_path / "spark", tmp_path / "machine")
-    again = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "spark", spark=spark)
-    assert again.summary == done.summary
+def test_a_corpus_with_everything_is_cleaned_both_ways_as_on_one_machine(spark: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = str(tmp_path / "in")
+    everything(tmp_path / "in")
+    beyond = on_one_machine([corpus], tmp_path / "machine", "--skip-bad")
+    whole = on_one_machine([corpus], tmp_path / "whole", "--skip-bad", "--frames", "off")
+    assert beyond["near"] + 150 < whole["near"] and beyond["framed_hosts"] >= 2
+    assert beyond["dense"] > 300 and beyond["near"] > 400 and beyond["exact"] > 100
+    assert "Frames of the largest hosts" in (tmp_path / "machine/report.html").read_text()
+    assert beyond["records"] == beyond["kept"] + beyond["exact"] + beyond["near"] + sum(beyond["passed_over"].values())
+    # Blank lines that follow each other count once.
+    expected = {"null_text": 4, "blank_line": 9, "damaged": 4, "not_a_page": 1, "http_status": 1, "redirect": 3}
+    assert beyond["passed_over"] == expected
+    started = spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs
+    before = dict(spark.conf.getAll)
+    ways = []
+    for name, small, tasks in (("one", batch.SMALL_BYTES, 1), ("many", 0, 2)):
+        monkeypatch.setattr(batch, "SMALL_BYTES", small)
+        began = started()
+        done = hapax.spark.dedup(corpus, tmp_path / name, spark=spark, skip_bad=True)
+        assert done.effort["partitions"] == tasks
+        assert name == "many" or started() - began < 60
+        check_same(tmp_path / name, tmp_path / "machine")
+        made = tmp_path / name / "snapshots/0"
+        # How much work a task did is a row of each task.
+        stages = {stage: sorted(repr(row) for row in rows_of(made / "state" / stage) if row.get("outcome") != "effort") for stage in STAGES}
+        ways.append((stages, b"".join(file.read_bytes() for file in sorted((made / "kept").iterdir()))))
+        assert hapax.spark.dedup(corpus, tmp_path / name, spark=spark, skip_bad=True).summary == done.summary
+    for one, other in zip(*ways):
+        assert one == other
+    hapax.spark.dedup(corpus, tmp_path / "many", spark=spark, snapshot="whole", skip_bad=True, frames="off")
+    check_same(tmp_path / "many", tmp_path / "whole", "whole")
+    assert dict(spark.conf.getAll) == before
+    with pytest.raises(JobError, match="own texts alone"):
+        hapax.spark.dedup(corpus, tmp_path / "own", spark=spark, frames="own")
 
 
 def test_a_table_of_spark_is_cleaned_into_a_table(spark: Any, tmp_path: pathlib.Path) -> None:
@@ -197,34 +198,6 @@ def test_a_table_of_spark_is_cleaned_into_a_table(spark: Any, tmp_path: pathlib.
     removed = {row["document"] for row in done.removed.collect()}
     assert removed and kept.schema == pages.schema
     assert {row["url"] for row in kept.collect()} == {row["url"] for row in rows} - removed
-    without = hapax.spark.dedup(spark.read.table("crawled"), tmp_path / "without", spark=spark, keep_documents=False)
-    with pytest.raises(hapax.errors.JobError, match="keep_documents"):
-        without.kept
-
-
-def test_both_ways_through_a_job_give_the_same_rows_with_few_jobs_of_spark(spark: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [*shop(60, 1), *synthetic(1500, 9)]
-    write_lines(tmp_path / "in/0.jsonl", rows[:700])
-    write_lines(tmp_path / "in/1.jsonl", rows[700:])
-    started = spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs
-    before = dict(spark.conf.getAll)
-    ways = []
-    for name, small in (("one", batch.SMALL_BYTES), ("many", 0)):
-        monkeypatch.setattr(batch, "SMALL_BYTES", small)
-        began = started()
-        done = hapax.spark.dedup(str(tmp_path / "in"), tmp_path / name, spark=spark)
-        jobs = started() - began
-        made = tmp_path / name / "snapshots/0"
-        tables = {table: rows_of(made / table) for table in ("groups.parquet", "removed.parquet")}
-        # How much work a task did is a row of each task.
-        stages = {stage: sorted(repr(row) for row in rows_of(made / "state" / stage) if row.get("outcome") != "effort") for stage in STAGES}
-        kept = b"".join(file.read_bytes() for file in sorted((made / "kept").iterdir()))
-        ways.append((tables, stages, kept, plain(done.summary), report(made)))
-        assert name == "many" or jobs < 60
-    assert ways[0][0]["removed.parquet"]
-    for one, other in zip(*ways):
-        assert one == other
-    assert dict(spark.conf.getAll) == before
 
 
 def test_a_bad_input_is_named_with_file_and_place(spark: Any, tmp_path: pathlib.Path) -> None:

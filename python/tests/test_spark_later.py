@@ -15,12 +15,12 @@ pytest.importorskip("pyspark")
 
 import hapax.spark  # noqa: E402
 from hapax.errors import ArgumentError, CorpusError, DuplicateIdError, JobError, OutputExistsError, RecipeMismatchError  # noqa: E402
-from hapax.spark import components as stars  # noqa: E402
+from hapax.spark import batch, components as stars  # noqa: E402
 from hapax.spark import steps  # noqa: E402
 from hapax.spark.batch import check_executors, make_spec  # noqa: E402
 from hapax.spark.snapshot import COMPLETE, Snapshot  # noqa: E402
 
-from spark_cluster import rows_of, spark, tasks  # noqa: E402, F401
+from spark_cluster import rows_of, spark  # noqa: E402, F401
 from test_spark import on_one_machine, plain, shop, synthetic, write_lines  # noqa: E402
 
 #: How the answer was come by, which differs when part of it was there before.
@@ -36,7 +36,7 @@ def check_rows(made: pathlib.Path, machine: pathlib.Path) -> None:
     assert ours == theirs
 
 
-def test_increments_give_the_rows_of_the_whole_job(spark: Any, tasks: int, tmp_path: pathlib.Path) -> None:
+def test_increments_give_the_rows_of_the_whole_job(spark: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = synthetic(1500, 11)
     # A late page that wins over a group, one that names an old page as canonical.
     better = {**rows[100], "url": "https://b.test/0", "score": 9.0}
@@ -47,14 +47,18 @@ def test_increments_give_the_rows_of_the_whole_job(spark: Any, tasks: int, tmp_p
         products = shop((5, 20, 3)[number], number, (0, 5, 25)[number])
         write_lines(tmp_path / f"in/{number}.jsonl", [*products, *rows[cuts[number] : cuts[number + 1]]])
     out = tmp_path / "spark"
+    # Each snapshot goes the other way than the one it is based on.
     first = hapax.spark.dedup(str(tmp_path / "in/0.jsonl"), out, spark=spark)
     product = "document like 'https://shop.test/%'"
     assert first.removed.where(product).count() == 5
-    for number in (1, 2):
+    assert first.effort["partitions"] == 1
+    for number, small, tasks in ((1, 0, 2), (2, batch.SMALL_BYTES, 1)):
+        monkeypatch.setattr(batch, "SMALL_BYTES", small)
         done = hapax.spark.increment(str(tmp_path / f"in/{number}.jsonl"), out, spark=spark, base=str(number - 1), snapshot=str(number))
         machine = tmp_path / f"machine{number}"
         on_one_machine([str(tmp_path / f"in/{n}.jsonl") for n in range(number + 1)], machine)
         check_rows(out / "snapshots" / str(number), machine)
+        assert done.effort["partitions"] == tasks
         assert done.effort["moved"] < 0.8 * done.summary["documents"]
     # Copies with another address.
     assert done.removed.where(product).count() == 5
@@ -113,12 +117,19 @@ def test_stars_find_the_components_of_union_find(spark: Any, tmp_path: pathlib.P
     assert set(known) - set(found) <= loops
 
 
-def test_what_a_killed_job_left_is_gone_on_with_and_half_a_snapshot_is_refused(spark: Any, tmp_path: pathlib.Path) -> None:
-    rows = synthetic(300, 2)
-    write_lines(tmp_path / "in/0.jsonl", rows)
-    out = tmp_path / "out"
+def test_only_what_a_job_made_is_gone_on_with_after_a_kill_and_half_a_snapshot_is_refused(spark: Any, tmp_path: pathlib.Path) -> None:
+    write_lines(tmp_path / "in/0.jsonl", synthetic(300, 2))
+    out, made = tmp_path / "out", tmp_path / "out/snapshots/0"
+    precious = made / "thesis.tex"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("mine")
+    with pytest.raises(OutputExistsError, match="thesis.tex.*Name another") as refused:
+        hapax.spark.dedup(str(tmp_path / "in"), out, spark=spark, keep_documents=False)
+    assert str(made) in str(refused.value) and precious.read_text() == "mine"
+    precious.unlink()
     done = hapax.spark.dedup(str(tmp_path / "in"), out, spark=spark, keep_documents=False)
-    made = out / "snapshots/0"
+    with pytest.raises(JobError, match="keep_documents"):
+        done.kept
     before = rows_of(made / "groups.parquet")
     key = (made / "state/key").read_text()
     # As a killed driver leaves it: no mark of completion, late stages half there.
@@ -135,18 +146,6 @@ def test_what_a_killed_job_left_is_gone_on_with_and_half_a_snapshot_is_refused(s
         hapax.spark.dedup(str(tmp_path / "in"), out, spark=spark, within=3)
     with pytest.raises(JobError, match="no snapshot"):
         hapax.spark.increment(str(tmp_path / "in"), out, spark=spark, base="7", snapshot="8")
-
-
-def test_a_folder_that_no_job_made_is_left_alone(spark: Any, tmp_path: pathlib.Path) -> None:
-    write_lines(tmp_path / "in/0.jsonl", synthetic(20, 4))
-    precious = tmp_path / "out/snapshots/0/thesis.tex"
-    precious.parent.mkdir(parents=True)
-    precious.write_text("mine")
-    with pytest.raises(OutputExistsError, match="thesis.tex.*Name another") as refused:
-        hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "out", spark=spark, keep_documents=False)
-    assert str(precious.parent) in str(refused.value) and precious.read_text() == "mine"
-    precious.unlink()
-    hapax.spark.dedup(str(tmp_path / "in"), tmp_path / "out", spark=spark, keep_documents=False)
 
 
 def test_a_data_frame_is_cleaned_and_another_one_under_its_name_is_refused(spark: Any, tmp_path: pathlib.Path) -> None:
