@@ -73,10 +73,12 @@ impl SortedTables {
     fn visit(&self, query: Fingerprint, mut more: impl FnMut(Match) -> bool) {
         for table in &self.tables {
             let query = table.permute(query.to_bits());
-            let leading = query >> table.rest.bits();
-            let first = table.permuted.partition_point(|&p| p >> table.rest.bits() < leading);
+            // Outside of the loops: a call into the engine is not inlined.
+            let bits = table.rest.bits();
+            let leading = query >> bits;
+            let first = table.permuted.partition_point(|&p| p >> bits < leading);
             for (&stored, &id) in table.permuted[first..].iter().zip(&table.ids[first..]) {
-                if stored >> table.rest.bits() != leading {
+                if stored >> bits != leading {
                     break;
                 }
                 let distance = (stored ^ query).count_ones();
