@@ -20,7 +20,7 @@ unpack() { mkdir -p "$WORK/$1"; [ -s "$WORK/$1/$2" ] || zstd -dcq --long=27 "$DA
 head_of() { printf '# %s\n\n`%s`; %s.\n\n' "$1" "$2" "$MACHINE"; }          # head_of TITLE COMMAND
 
 build() {
-  cargo build --release -p hapax-cli -p hapax-bench -p hapax-bench-live -p hapax-bench-fingerprint
+  cargo build --release -p hapax-cli -p hapax-bench -p hapax-bench-live -p hapax-bench-fingerprint -p hapax-bench-store
   cargo build --release --example write_web -p hapax-synth
   cargo build --release --example suite -p hapax-eval
   CARGO_TARGET_DIR=$T cargo build --release --locked --manifest-path bench/compare/Cargo.toml
@@ -95,6 +95,15 @@ live()     { local n=$(pick 4000000 100000); { head_of "Searching while insertin
     "$T/release/hapax-bench-live" --entries $n --within 6 load --seconds $(pick 5 1); } > "$RECORDS/live-k6-4M.md"; }
 weak()     { local n=$(pick 10e6 2e5); { head_of "Weak bits, ten million documents" "cargo run --release -p hapax-bench -- weak --pages $n --documents $n --within 3,6 --tables 4,10 --slow-queries 3000"
     "$T/release/hapax-bench" weak --pages $n --documents $n --within 3,6 --tables 4,10 --slow-queries $(pick 3000 300) $(pick "" "--queries 20e3"); } > "$RECORDS/weak-10M.md"; }
+weak_2p26() { local n=$(pick 67108864 400000) d=$(pick 10e6 2e5); { head_of "Weak bits, 67 million fingerprints" "cargo run --release -p hapax-bench -- weak --pages $n --documents $d --within 3,6 --recall 0.95,0.99 --queries 200e3 --slow-queries 2000 --tables 6,8 --baseline-tables 4"
+    "$T/release/hapax-bench" weak --pages $n --documents $d --within 3,6 --recall 0.95,0.99 --queries $(pick 200e3 20e3) --slow-queries $(pick 2000 200) --tables 6,8 --baseline-tables 4; } > "$RECORDS/weak-2p26.md"; }
+growth()   { { head_of "Growth with the number of pages" "cargo run --release -p hapax-bench -- growth --to $(pick 27 18) --plot docs/images/growth.svg"
+    "$T/release/hapax-bench" growth --to $(pick 27 18) --plot $(pick docs/images/growth.svg "$WORK/growth.svg"); } > "$RECORDS/growth.md"; }
+frames()   { local s; { head_of "Pages that share a frame" "cargo run --release -p hapax-bench -- frames --corpus SET/docs.jsonl ..."
+    "$T/release/hapax-bench" frames --hapax "$T/release/hapax" --keep "$WORK/frames" $(for s in $(pick "web-uci debdocs phpdoc" "web-uci"); do echo --corpus $(unpack $s docs.jsonl); done); } > "$RECORDS/frames.md"; rm -rf "$WORK/frames"; }
+store()    { local n=$(pick 1000000 20000); { head_of "The repository on disk" "cargo run --release -p hapax-bench-store -- COMMAND"
+    for command in "bulk --pages $((n / 10)) --batch $((n / 100))" "bulk --pages $n --batch $((n / 10))" "growth --sizes $(pick 100000,250000,500000,1000000,2000000 5000,10000)" "recrawl --pages $(pick 200000 4000)"; do
+      echo "## $command"; echo; "$T/release/hapax-bench-store" $command; echo; done; } > "$RECORDS/store.md"; }
 fetchers() { local n=$(pick 1000000 20000); { head_of "Twenty crawlers at one service" "cargo run --profile dist -p hapax-bench-serve -- fetchers --pages $n --seconds 8"
     "$D/hapax-bench-serve" fetchers --pages $n --seconds $(pick 8 1) --folder "$WORK/fetchers"; } > "$RECORDS/fetchers.md"; rm -rf "$WORK/fetchers"; }
 backup()   { local n=$(pick 1000000 20000); { head_of "A backup while clients ask" "cargo run --profile dist -p hapax-bench-serve -- backup --pages $n --seconds 15"
@@ -128,13 +137,17 @@ index() {  # rows of the records' README for what was measured; rows that are th
   row recall.md "\`hapax-bench recall\`"
   row live-k6-4M.md "\`hapax-bench-live load\`"
   row weak-10M.md "\`hapax-bench weak\`"
+  row weak-2p26.md "\`hapax-bench weak\`"
+  row growth.md "\`hapax-bench growth\`"
+  row frames.md "\`hapax-bench frames\`"
+  row store.md "\`hapax-bench-store bulk\`, \`growth\`, \`recrawl\`"
   row fetchers.md "\`hapax-bench-serve fetchers\`"
   row backup.md "\`hapax-bench-serve backup\`"
   row documents.md "\`hapax-bench documents\`"
   row search.md "\`hapax-bench-search job\` and \`rank\`, built with \`dist\`"
   cat "$r"; }
 
-STEPS="compare_dedup:5 sizing:4 compare_near_10m:6 compare_near_1m:13 compare_fingerprint:5 compare_articles:2 compare_extract:8 serve_load:3 quality_minhash:7 quality:1 python_rows:3 threads:3 near_k3:2 recall:4 live:1 fetchers:5 backup:3 search:8 documents:6 weak:8"
+STEPS="compare_dedup:5 sizing:4 compare_near_10m:6 compare_near_1m:13 compare_fingerprint:5 compare_articles:1 compare_extract:3 serve_load:2 quality_minhash:7 quality:1 python_rows:3 threads:3 near_k3:2 recall:4 live:1 fetchers:2 backup:2 search:1 documents:2 weak:2 weak_2p26:5 growth:8 frames:2 store:5"
 case "${1:-list}" in
   list) for it in $STEPS; do printf '%-20s ~%s min\n' ${it%:*} ${it#*:}; done; echo "compare_near_1m: 11 of its 13 minutes are USearch adding a million fingerprints twice"; echo "after: index, then move the marks of the documentation; cargo xtask tidy says which figures changed"; echo "before: build (~8 min), build_search (~6 min; before search only)";;
   *) for step in "$@"; do echo "== $step $(date +%T)"; "$step"; echo "== $step done $(date +%T)"; done;;

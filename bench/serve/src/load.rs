@@ -10,6 +10,7 @@ use crate::{library, pages};
 use anyhow::{Result, ensure};
 use clap::Args;
 use comfy_table::Table;
+use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -63,13 +64,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             Ok(request("POST", "/v1/check", JSON, &pages::ready(n, pages::url(n) + "x", &recipe)?))
         })
         .collect();
-    let real: Result<Vec<Vec<u8>>> = html
-        .iter()
-        .map(|html| {
-            let page = serde_json::json!({ "url": "https://example.org/page", "html": html });
-            Ok(request("POST", "/v1/check", JSON, &page.to_string()))
-        })
-        .collect();
+    // Without and with a search for the nearest page, which compares a page with all.
+    let real = |path: &str| -> Vec<Vec<u8>> {
+        let pages =
+            html.iter().map(|html| json!({ "url": "https://example.org/page", "html": html }));
+        pages.map(|page| request("POST", path, JSON, &page.to_string())).collect()
+    };
     let mut table = Table::new();
     table.set_header(["", "a second", "p50 ms", "p99 ms", "p99.9 ms", "against", "ratio"]);
     let mut row = |name: &str, run: &Measured, against: &str, other: f64| {
@@ -91,8 +91,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let checked = measure(address, options.connections, time, &ready?, b"\"recorded\":false")?;
     row("check a ready fingerprint", &checked, "/healthz", healthz.rate);
     row("check a ready fingerprint", &checked, "the library alone", alone[0]);
-    let paged = measure(address, options.connections, time, &real?, b"\"recorded\":false")?;
-    row("check a page of 20 KB", &paged, "the library alone", alone[1]);
+    for (name, path) in [
+        ("check a page of 20 KB", "/v1/check?nearest=false"),
+        ("the same, with the nearest page", "/v1/check"),
+    ] {
+        let paged =
+            measure(address, options.connections, time, &real(path), b"\"recorded\":false")?;
+        row(name, &paged, "the library alone", alone[1]);
+    }
     let again = measure(address, options.connections, time, &health, b"alive")?;
     row("GET /healthz, again", &again, "the first time", healthz.rate);
     let from = first + options.batch;
