@@ -99,17 +99,57 @@ weak_2p26() { local n=$(pick 67108864 400000) d=$(pick 10e6 2e5); { head_of "Wea
     "$T/release/hapax-bench" weak --pages $n --documents $d --within 3,6 --recall 0.95,0.99 --queries $(pick 200e3 20e3) --slow-queries $(pick 2000 200) --tables 6,8 --baseline-tables 4; } > "$RECORDS/weak-2p26.md"; }
 growth()   { { head_of "Growth with the number of pages" "cargo run --release -p hapax-bench -- growth --to $(pick 27 18) --plot docs/images/growth.svg"
     "$T/release/hapax-bench" growth --to $(pick 27 18) --plot $(pick docs/images/growth.svg "$WORK/growth.svg"); } > "$RECORDS/growth.md"; }
-frames()   { local s; { head_of "Pages that share a frame" "cargo run --release -p hapax-bench -- frames --corpus SET/docs.jsonl ..."
-    "$T/release/hapax-bench" frames --hapax "$T/release/hapax" --keep "$WORK/frames" $(for s in $(pick "web-uci debdocs phpdoc" "web-uci"); do echo --corpus $(unpack $s docs.jsonl); done); } > "$RECORDS/frames.md"; rm -rf "$WORK/frames"; }
-store()    { local n=$(pick 1000000 20000); { head_of "The repository on disk" "cargo run --release -p hapax-bench-store -- COMMAND"
-    for command in "bulk --pages $((n / 10)) --batch $((n / 100))" "bulk --pages $n --batch $((n / 10))" "growth --sizes $(pick 100000,250000,500000,1000000,2000000 5000,10000)" "recrawl --pages $(pick 200000 4000)"; do
-      echo "## $command"; echo; "$T/release/hapax-bench-store" $command; echo; done; } > "$RECORDS/store.md"; }
+frames()   { local s o=$WORK/frames docs; docs=$(for s in $(pick "web-uci debdocs phpdoc" "web-uci"); do unpack $s docs.jsonl; done)
+  { head_of "Pages that share a frame" "cargo run --release -p hapax-bench -- frames --corpus SET/docs.jsonl ..."
+    "$T/release/hapax-bench" frames --hapax "$T/release/hapax" --keep "$o" $(for s in $docs; do echo --corpus $s; done) | sed '/^[^|]/s/^/## /'
+    printf '\n## Cost\n\n`hapax dedup SET --out OUT --threads 2`, `--frames off` and `on` in turn, seven times; CPU seconds of the whole process, the least of seven.\n\n| corpus | off | on | more, %% |\n| --- | --- | --- | --- |\n'
+    for s in $docs; do python3 - "$T/release/hapax" $s "$o/cost" <<'P'
+import os, resource, shutil, subprocess, sys
+program, documents, out = sys.argv[1:]
+def cost(frames):
+    shutil.rmtree(out, ignore_errors=True); before = os.times()
+    subprocess.run([program, "dedup", documents, "--out", out, "--threads", "2", "--frames", frames, "-q"], check=True)
+    after = os.times(); return after.children_user + after.children_system - before.children_user - before.children_system
+off, on = map(min, zip(*((cost("off"), cost("on")) for _ in range(7))))
+print(f"| {documents.split('/')[-2]} | {off:.2f} | {on:.2f} | {100 * (on / off - 1):.1f} |")
+P
+    done; } > "$RECORDS/frames.md"; rm -rf "$o"; }
+store()    { local n=$(pick 1000000 20000) b=$T/release/hapax-bench-store w=$WORK/store; mkdir -p "$w"
+  "$b" bulk --pages $((n / 10)) --batch $((n / 100)) > "$w/small"; "$b" bulk --pages $n --batch $((n / 10)) > "$w/large"
+  "$b" growth --sizes $(pick 10000,100000,250000,500000,1000000,2000000 5000,10000) --svg $(pick docs/images/store-growth.svg "$w/growth.svg") > "$w/growth"; "$b" recrawl --pages $(pick 200000 4000) > "$w/recrawl"
+  { head_of "The repository on disk" "cargo run --release -p hapax-bench-store -- bulk --pages $n --batch $((n / 10)), growth, recrawl --pages $(pick 200000 4000)"
+    python3 - "$w" <<'P'
+import re, sys
+text = lambda name: open(f"{sys.argv[1]}/{name}").read()
+columns = ["pages", "batches of", "kept when seen", "observe_many, pages/s", "syncs", "raw batch-put, pages/s", "ratio", "rows, bytes/page", "file, bytes/page", "index, bytes/page", "open, s", "open, rebuilt, s", "verify, s"]
+print("## Bulk\n\nThe ratio is that of observe_many against a raw batch-put of the same rows in as many commits.\n\n| " + " | ".join(columns) + " |\n|" + "---:|" * len(columns))
+singles = []
+for name in ("small", "large"):
+    found = [re.findall(r"[\d.]+", line.replace("batches of", "")) for line in text(name).splitlines()]
+    row = [value for numbers in found[:10] for value in numbers]
+    print("| " + " | ".join(row) + " |")
+    singles += [[row[0], *numbers] for numbers in found if len(numbers) == 5]
+print("\n## Single observes\n\n| stored | threads | pages/s | pages | commits | syncs |\n|---:|---:|---:|---:|---:|---:|")
+for row in singles: print("| " + " | ".join(row) + " |")
+print("\n## Growth\n\nSeconds for one batch of 1,000 pages at each size.\n\n| pages | incremental | all again | ratio | groups |\n|---:|---:|---:|---:|---:|")
+for line in text("growth").splitlines():
+    if len(line.split()) == 5 and line.split()[0].isdigit(): print("| " + " | ".join(line.split()) + " |")
+print("\n## Recrawl\n\n| processed | known | unchanged | updated | of these tier 1, % |\n|---:|---:|---:|---:|---:|")
+lines = text("recrawl").splitlines()
+for line in lines:
+    if re.match(r"\s+\d", line): print("| " + " | ".join(line.replace("%", "").split()) + " |")
+for line in lines:
+    if line.startswith(("tier ", "of ")): print("\n" + line)
+speeds = re.search(r"updated pages a second: (\d+) with tier 1, (\d+) if", text("recrawl"))
+print("\n| updated pages a second | with tier 1 | if all were searched for |\n|---|---:|---:|\n| recrawl | " + " | ".join(speeds.groups()) + " |")
+P
+  } > "$RECORDS/store.md"; }
 fetchers() { local n=$(pick 1000000 20000); { head_of "Twenty crawlers at one service" "cargo run --profile dist -p hapax-bench-serve -- fetchers --pages $n --seconds 8"
     "$D/hapax-bench-serve" fetchers --pages $n --seconds $(pick 8 1) --folder "$WORK/fetchers"; } > "$RECORDS/fetchers.md"; rm -rf "$WORK/fetchers"; }
 backup()   { local n=$(pick 1000000 20000); { head_of "A backup while clients ask" "cargo run --profile dist -p hapax-bench-serve -- backup --pages $n --seconds 15"
     "$D/hapax-bench-serve" backup --pages $n --seconds $(pick 15 2) --folder "$WORK/backup" || echo "The bound was missed."; } > "$RECORDS/backup.md"; rm -rf "$WORK/backup"; }
-documents() { { head_of "Short texts" "cargo run --release -p hapax-bench -- documents --documents $(pick 1e6,16e6 1e5,2e5)"
-    "$T/release/hapax-bench" documents --documents $(pick 1e6,16e6 1e5,2e5) --keep "$WORK/documents"; } > "$RECORDS/documents.md"; rm -rf "$WORK/documents"; }
+documents() { { head_of "Short texts" "cargo run --release -p hapax-bench -- documents --documents $(pick 1e6,2e6,4e6,8e6,16e6 1e5,2e5)"
+    "$T/release/hapax-bench" documents --documents $(pick 1e6,2e6,4e6,8e6,16e6 1e5,2e5) --keep "$WORK/documents" --plot $(pick docs/images/documents.svg "$WORK/documents.svg"); } > "$RECORDS/documents.md"; rm -rf "$WORK/documents"; }
 
 search() {
   local b=$D/hapax-bench-search h=$D/hapax s=$WORK/search sets; mkdir -p "$s"
@@ -147,7 +187,7 @@ index() {  # rows of the records' README for what was measured; rows that are th
   row search.md "\`hapax-bench-search job\` and \`rank\`, built with \`dist\`"
   cat "$r"; }
 
-STEPS="compare_dedup:5 sizing:4 compare_near_10m:6 compare_near_1m:13 compare_fingerprint:5 compare_articles:1 compare_extract:3 serve_load:2 quality_minhash:7 quality:1 python_rows:3 threads:3 near_k3:2 recall:4 live:1 fetchers:2 backup:2 search:1 documents:2 weak:2 weak_2p26:5 growth:8 frames:2 store:5"
+STEPS="compare_dedup:5 sizing:4 compare_near_10m:6 compare_near_1m:13 compare_fingerprint:5 compare_articles:1 compare_extract:3 serve_load:2 quality_minhash:7 quality:1 python_rows:3 threads:3 near_k3:2 recall:4 live:1 fetchers:2 backup:2 search:1 documents:3 weak:2 weak_2p26:5 growth:8 frames:2 store:5"
 case "${1:-list}" in
   list) for it in $STEPS; do printf '%-20s ~%s min\n' ${it%:*} ${it#*:}; done; echo "compare_near_1m: 11 of its 13 minutes are USearch adding a million fingerprints twice"; echo "after: index, then move the marks of the documentation; cargo xtask tidy says which figures changed"; echo "before: build (~8 min), build_search (~6 min; before search only)";;
   *) for step in "$@"; do echo "== $step $(date +%T)"; "$step"; echo "== $step done $(date +%T)"; done;;

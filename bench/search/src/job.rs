@@ -123,7 +123,7 @@ fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow:
         let one = one_by_one(engine, queries, &policy, Sample { one_of: 1 }, |_| ())?;
         sequential.sweep.push(one.removed.iter().map(|it| it.mark).collect());
         times.push(one.queries.clone());
-        last = Some(one);
+        last = Some((policy, one));
     }
     println!("\none by one:");
     let table = DuplicatesByRank::of(&bounds, queries, &sequential);
@@ -132,9 +132,11 @@ fn tables(engine: &TantivyIndex, queries: &[Ranked], policy: &Policy) -> anyhow:
         members.map(|it| (it.retrieval + it.dedup).as_secs_f64()).sum()
     };
     show(&table, Some(&seconds))?;
-    if let Some(last) = last {
+    if let Some((policy, last)) = last {
         show_costs("one by one, k = 3", &last);
-        let it = Difference::between(&last.removed, &parallel.removed);
+        // By the same bound, which need not be the default.
+        let at_once = all_at_once(engine, queries, &JobOptions::new(&policy), |_| ())?;
+        let it = Difference::between(&last.removed, &at_once.removed);
         println!("| difference | both | another winner | one by one only | all at once only |");
         println!("|---|---:|---:|---:|---:|");
         println!(
