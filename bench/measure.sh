@@ -14,7 +14,7 @@ RECORDS=${RECORDS:-$TREE/bench/records/$(date +%F)}
 [ -n "$SMALL" ] && RECORDS=$WORK/small
 cd "$TREE"; mkdir -p "$RECORDS" "$WORK"
 T=$TREE/target; D=${DIST:-$T/dist}; COMMIT=$(git rev-parse --short=8 HEAD)
-MACHINE="two cores of $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), nothing else running, commit $COMMIT"
+MACHINE="$(nproc) cores of $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), load $(cut -d' ' -f1 /proc/loadavg) before, commit $COMMIT"
 pick() { if [ -n "$SMALL" ]; then echo "$2"; else echo "$1"; fi; }          # pick FULL SMALL
 unpack() { mkdir -p "$WORK/$1"; [ -s "$WORK/$1/$2" ] || zstd -dcq --long=27 "$DATA/$1/$2.zst" > "$WORK/$1/$2"; echo "$WORK/$1/$2"; }
 head_of() { printf '# %s\n\n`%s`; %s.\n\n' "$1" "$2" "$MACHINE"; }          # head_of TITLE COMMAND
@@ -190,5 +190,7 @@ index() {  # rows of the records' README for what was measured; rows that are th
 STEPS="compare_dedup:5 sizing:4 compare_near_10m:6 compare_near_1m:13 compare_fingerprint:5 compare_articles:1 compare_extract:3 serve_load:2 quality_minhash:7 quality:1 python_rows:3 threads:3 near_k3:2 recall:4 live:1 fetchers:2 backup:2 search:1 documents:3 weak:2 weak_2p26:5 growth:8 frames:2 store:5"
 case "${1:-list}" in
   list) for it in $STEPS; do printf '%-20s ~%s min\n' ${it%:*} ${it#*:}; done; echo "compare_near_1m: 11 of its 13 minutes are USearch adding a million fingerprints twice"; echo "after: index, then move the marks of the documentation; cargo xtask tidy says which figures changed"; echo "before: build (~8 min), build_search (~6 min; before search only)";;
-  *) for step in "$@"; do echo "== $step $(date +%T)"; "$step"; echo "== $step done $(date +%T)"; done;;
+  *) for step in "$@"; do
+    case " $STEPS build: build_search: index: " in *" $step:"*) ;; *) echo "there is no step $step; bench/measure.sh list names them" >&2; exit 2;; esac
+    echo "== $step $(date +%T)"; "$step"; echo "== $step done $(date +%T)"; done;;
 esac
