@@ -40,8 +40,9 @@ const GOOD: [&str; 15] = [
 /// Accepted for undistributed code: changes to the library itself would have to be published.
 const GOOD_FOR_TOOLS: [&str; 1] = ["MPL-2.0"];
 /// Compiled-in sources that no manifest states.
-const ALONGSIDE: [(&str, &str, &str); 2] = [
+const ALONGSIDE: [(&str, &str, &str); 3] = [
     ("libsqlite3-sys", "SQLite", "public domain"),
+    ("psl", "the public suffix list, unchanged: publicsuffix.org/list", "MPL-2.0"),
     ("zstd-sys", "Zstandard", "BSD-3-Clause OR GPL-2.0-only; used under BSD-3-Clause"),
 ];
 
@@ -156,7 +157,7 @@ impl Libraries {
         table("In the program and the Python package", rows(&self.handed_on));
         let holds = |name: &str| self.handed_on.iter().any(|(known, _)| known == name);
         let along = ALONGSIDE.iter().filter(|(within, ..)| holds(within));
-        table("C sources that come with them", along.map(|(_, name, of)| (*name, *of)).collect());
+        table("C sources and data that come with them", along.map(|(_, name, of)| (*name, *of)).collect());
         table("Only in tests, benchmarks and tools", rows(&self.tools));
         text
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hapax::group::Outcome;
+use hapax::group::scope::SUFFIXES;
 use serde::{Deserialize, Serialize};
 
 use super::kept::kept_name;
@@ -107,6 +108,9 @@ pub struct Settings {
     pub keep: String,
     /// Which pages may match each other.
     pub scope: String,
+    /// The list of public suffixes that says which addresses have one owner.
+    #[serde(default)]
+    pub suffixes: Cow<'static, str>,
     /// Languages that were compared; empty for all.
     pub languages: Vec<String>,
     /// File name of the kept documents; for several files, a pattern.
@@ -227,6 +231,7 @@ impl Settings {
             shingle: options.fingerprinter.recipe().sketch_shingle.words(),
             keep: options.keep.to_string(),
             scope: options.scope.to_string(),
+            suffixes: SUFFIXES.into(),
             languages: options.languages.clone(),
             kept: kept_name(format, options.layout),
             inputs: crate::job::shown(inputs),

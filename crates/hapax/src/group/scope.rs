@@ -1,11 +1,12 @@
 //! Restricts which pages are compared: one partition per host, domain, language or category.
 //!
-//! Pages of different scopes never share a group by content; redirects cross scopes. Does not use the public
-//! suffix list: the *domain* of a host is its last two labels, or three if the last is a two-letter country and
-//! the one before it a common second level (`co`, `com`, `org`, `net`, `gov`, `edu`, `ac`, ...). Callers that
-//! need the list pass the domain as a field.
+//! Pages of different scopes never share a group by content; redirects cross scopes. The *domain* of a host is
+//! what one owner registers, by the public suffix list with its private section ([`hapax_suffixes`]): tenants of
+//! `github.io` are owners. Authors below one host (`medium.com/@name`) cannot be told apart by address.
 //!
 //! Source: Khan and Ali 2015, future work A.
+
+pub use hapax_suffixes::LIST as SUFFIXES;
 
 use super::facts::host;
 use std::fmt;
@@ -65,21 +66,13 @@ impl Scope {
     }
 }
 
-/// The registrable domain of a host name, by the approximation of this module.
+/// The registrable domain of a host name; an IP address, a public suffix and a name without a dot are
+/// returned whole.
 pub fn domain(host: &str) -> &str {
-    const SECOND_LEVELS: [&str; 12] =
-        ["co", "com", "org", "net", "gov", "edu", "ac", "or", "ne", "go", "gob", "gouv"];
     if host.starts_with('[') || host.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return host;
     }
-    let mut starts = host.rmatch_indices('.').map(|(dot, _)| dot + 1);
-    let (Some(last), Some(second)) = (starts.next(), starts.next()) else { return host };
-    let label = &host[second..last - 1];
-    let country = host.len() - last == 2;
-    if country && SECOND_LEVELS.iter().any(|known| label.eq_ignore_ascii_case(known)) {
-        return &host[starts.next().unwrap_or(0)..];
-    }
-    &host[second..]
+    hapax_suffixes::domain(host)
 }
 
 /// The registrable domain of an address; empty without a host.
@@ -141,6 +134,8 @@ mod tests {
             ("a.b.example.co.uk", "example.co.uk"),
             ("co.uk", "co.uk"),
             ("news.bbc.de", "bbc.de"),
+            ("alice.github.io", "alice.github.io"),
+            ("www.bob.blogspot.com", "bob.blogspot.com"),
             ("127.0.0.1", "127.0.0.1"),
             ("localhost", "localhost"),
             ("", ""),
@@ -166,5 +161,7 @@ mod tests {
         assert_ne!(Scope::Host.key(&a), Scope::Host.key(&b));
         assert_eq!(Scope::Language.key(&a), Scope::Language.key(&b));
         assert_eq!(Scope::None.key(&a), ScopeKey::ALL);
+        assert!(same_domain(a.url, b.url));
+        assert!(!same_domain("https://alice.github.io/", "https://bob.github.io/"));
     }
 }
