@@ -41,6 +41,13 @@ pub const CONFIRMING_ERRORS: f64 = 5.7;
 /// favourable similarity is refuted; at the default bound, one in a hundred million.
 pub const CONTRADICTING_ERRORS: f64 = 5.2;
 
+/// Below these bounds a keyed estimate must be as high as at them: otherwise texts without a common
+/// word would be near enough. So at lower bounds some true matches are refuted: by short sketches
+/// 5 % of those that are 0.3 alike and half of those that are 0.2 alike, by full ones 1 % of the latter.
+pub const LEAST_SHORT_BOUND: f64 = 0.5;
+/// As [`LEAST_SHORT_BOUND`], for full keyed sketches.
+pub const LEAST_KEYED_BOUND: f64 = 0.3;
+
 /// The definition of a near-duplicate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
@@ -145,20 +152,19 @@ impl Policy {
         is_candidate.then(|| self.compare(a, b))
     }
 
-    /// Whether a near match stands, or may be forged. Between domains public signatures do not
-    /// suffice: both pages must have a short sketch under the same key, and these must not refute
-    /// the match. Calls `one_domain` only if needed.
+    /// Whether a near match stands, or may be forged: short sketches under the same key must not
+    /// refute it, also on one domain, where authors may share a host. Where a page has none, public
+    /// signatures suffice within a domain only. Calls `one_domain` only if needed.
     #[inline]
     pub fn stands(
         &self,
         short: [Option<&ShortSketch>; 2],
         one_domain: impl FnOnce() -> bool,
     ) -> bool {
-        let borne_out = match short {
+        match short {
             [Some(a), Some(b)] => !self.min_similarity.contradicted_by(&a.estimate(b)),
-            _ => false,
-        };
-        borne_out || one_domain()
+            _ => one_domain(),
+        }
     }
 }
 
@@ -197,14 +203,16 @@ impl MinSimilarity {
 
     /// Whether a keyed estimate confirms a match. Both estimates have errors, so a pair at the
     /// bound may fall short of it; a pair that falls short by more than both errors explain is
-    /// refuted.
+    /// refuted, and so is a pair of texts that hardly have a word in common.
     pub fn confirmed_by(self, keyed: &Estimate) -> bool {
-        keyed.jaccard + CONFIRMING_ERRORS * keyed.standard_error >= self.0
+        let bound = self.0.max(LEAST_KEYED_BOUND);
+        keyed.jaccard + CONFIRMING_ERRORS * keyed.standard_error >= bound
     }
 
     /// Whether an estimate by short keyed sketches is so low that the match must be forged.
     pub fn contradicted_by(self, short: &Estimate) -> bool {
-        short.jaccard + CONTRADICTING_ERRORS * short.standard_error < self.0
+        let bound = self.0.max(LEAST_SHORT_BOUND);
+        short.jaccard + CONTRADICTING_ERRORS * short.standard_error < bound
     }
 
     pub const fn jaccard(self) -> f64 {
@@ -329,13 +337,14 @@ mod tests {
     }
 
     #[test]
-    fn between_domains_short_sketches_must_be_there_and_must_not_contradict() {
+    fn short_sketches_must_not_contradict_on_one_domain_either() {
         let (alike, unlike) = (short(20), short(90));
         let stands = |short: [Option<&ShortSketch>; 2], one_domain| {
             Policy::default().stands(short, || one_domain)
         };
         assert!(stands([Some(&alike[0]), Some(&alike[1])], false));
-        for lacking in [[Some(&unlike[0]), Some(&unlike[1])], [Some(&alike[0]), None], [None; 2]] {
+        assert!(!stands([Some(&unlike[0]), Some(&unlike[1])], true));
+        for lacking in [[Some(&alike[0]), None], [None; 2]] {
             assert!(!stands(lacking, false) && stands(lacking, true));
         }
     }
@@ -376,6 +385,44 @@ mod tests {
             assert!(wrong < million / 1e6, "{bound}: {wrong}");
             assert!(1.0 - contradicted(0.0) < 1e-3, "{bound}");
             assert!(contradicted(even) > 0.5 && contradicted(even + 0.05) < 0.5, "{bound}");
+        }
+    }
+
+    /// The least number of agreeing of `n` bins that passes, and the probability of fewer.
+    fn refuted(n: usize, passes: impl Fn(usize) -> bool) -> impl Fn(f64) -> f64 {
+        let needed = (0..=n).find(|agreeing| passes(*agreeing)).unwrap();
+        move |agree| 1.0 - at_least(n, needed, agree).min(1.0)
+    }
+
+    #[test]
+    fn below_half_as_few_forgeries_pass_as_above_and_true_matches_pay_for_it() {
+        let bins = short_sketch::BINS;
+        for bound in [0.0, 0.1, 0.2, 0.3, 0.4, 0.5] {
+            let least = MinSimilarity::new(bound).unwrap();
+            let [zero, _] = short(0);
+            let by_short = refuted(bins, |agreeing| {
+                !least.contradicted_by(&zero.estimate(&short(bins - agreeing)[1]))
+            });
+            let full = |differing: usize| {
+                let mut bytes = [0; 128];
+                (0..differing).for_each(|bit| bytes[bit / 8] |= 1 << (bit % 8));
+                Sketch::from_bytes(&bytes)
+            };
+            let by_full = refuted(1024, |agreeing| {
+                least.confirmed_by(&full(0).estimate(&full(1024 - agreeing)))
+            });
+            let alike = |jaccard: f64| {
+                [by_short(jaccard + (1.0 - jaccard) / 4.0), by_full((1.0 + jaccard) / 2.0)]
+            };
+            let at = [0.1, 0.2, 0.3, 0.4]
+                .map(|jaccard| alike(jaccard).map(|it| (it * 1e4).round() / 1e4));
+            let forged = alike(0.0).map(|refuted| 1.0 - refuted);
+            println!("{bound}: forged {forged:?}; refuted 0.1, 0.2, 0.3, 0.4 alike: {at:?}");
+            assert!(forged.iter().all(|passing| *passing < 1e-3), "{bound}: {forged:?}");
+            assert!(
+                alike(0.3)[0] < 0.05 && alike(0.2)[0] < 0.53 && alike(0.2)[1] < 0.01,
+                "{bound}: {at:?}"
+            );
         }
     }
 

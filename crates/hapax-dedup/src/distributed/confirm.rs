@@ -21,7 +21,7 @@ use crate::pages::Pages;
 
 const DOMAIN: usize = 8;
 
-/// What confirming a match between domains needs: the short keyed sketch and the domain's hash.
+/// What confirming a match needs: the short keyed sketch and the domain's hash.
 pub(super) struct Proof {
     short: ShortSketch,
     /// Hash of the domain; all zeros without one. Finding another domain with a given hash takes

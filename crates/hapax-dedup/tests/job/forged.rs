@@ -128,39 +128,94 @@ fn forged_signatures_remove_victims_only_if_nothing_is_confirmed() {
     }
 }
 
-/// The domain's owner gains nothing by forging, so this is checked on request only.
+/// A page of a tenant, and a page forged by another tenant, for services that give tenants a host (on
+/// the public suffix list, or not), a path, or a host below an authority that others share.
+const TENANTS: [[&str; 2]; 7] = [
+    ["https://alice{}.github.io/", "https://m{}.github.io/"],
+    ["https://alice{}.blogspot.com/", "https://m{}.blogspot.com/"],
+    ["https://alice{}.pages.dev/", "https://m{}.pages.dev/"],
+    ["https://alice{}.substack.com/", "https://m{}.substack.com/"],
+    ["https://agency{}.nsw.gov.au/", "https://m{}.nsw.gov.au/"],
+    ["https://medium.com/@alice{}", "https://medium.com/@m{}"],
+    ["https://alice{}.hosting.test/", "https://m{}.hosting.test/"],
+];
+
 #[test]
-fn within_a_domain_forgeries_are_refuted_by_exact_comparison_alone() {
-    let folder = Folder::new();
-    let all = (0..VICTIMS).flat_map(|i| pages(i, &format!("https://victim{i}.test/forged")));
-    let input = folder.write("pages.jsonl", all.collect::<String>());
-    for (confirm, lost) in [(Confirm::Keyed, VICTIMS), (Confirm::Exact, 0)] {
-        let out = format!("{confirm:?}");
-        let summary = clean(&folder, &input, &out, |options| options.confirm = confirm);
-        let rows = folder.table(&format!("{out}/groups.parquet"));
-        let forged = |i| &rows[&format!("https://victim{i}.test/forged")];
-        let gone = (0..VICTIMS).filter(|&i| forged(i).outcome != "kept").count();
-        assert_eq!((gone, summary.unconfirmed as usize), (lost, VICTIMS - lost));
-        if lost == 0 {
-            let reason = forged(0).reason.as_deref().unwrap();
-            assert!(reason.contains("its text is not"), "{reason}");
+fn no_tenant_of_a_service_removes_the_page_of_another_by_a_forged_text() {
+    for [alice, mallory] in TENANTS {
+        let folder = Folder::new();
+        let at = |pattern: &str, i: usize| pattern.replace("{}", &i.to_string());
+        let all = (0..VICTIMS).flat_map(|i| {
+            let text = victim(i);
+            [
+                line(&at(alice, i), 2_000, &text),
+                line(&at(mallory, i), 1_000, &forged(&text, i as u64)),
+                line(&at("https://copier{}.test/", i), 3_000, &format!("{text} indeed")),
+            ]
+        });
+        let input = folder.write("pages.jsonl", all.collect::<String>());
+        for (confirm, lost) in [(Confirm::No, VICTIMS), (Confirm::Keyed, 0), (Confirm::Exact, 0)] {
+            let out = format!("{confirm:?}");
+            clean(&folder, &input, &out, |options| options.confirm = confirm);
+            let rows = folder.table(&format!("{out}/groups.parquet"));
+            let gone = (0..VICTIMS).filter(|&i| rows[&at(alice, i)].winner == at(mallory, i));
+            assert_eq!(gone.count(), lost, "{alice} {confirm:?}");
+            let copies =
+                (0..VICTIMS).filter(|&i| rows[&at("https://copier{}.test/", i)].outcome == "near");
+            assert_eq!(copies.count(), VICTIMS, "{alice} {confirm:?}");
         }
     }
 }
 
-/// Files that differ in a line end have different keys.
+/// Ten months later, under a shorter address.
 #[test]
-fn the_key_changes_nothing() {
+fn a_plain_copy_under_a_shorter_address_of_a_tenant_does_not_win() {
+    for [alice, mallory] in &TENANTS[..5] {
+        let folder = Folder::new();
+        let [alice, mallory] = [alice, mallory].map(|it| it.replace("{}", ""));
+        let text = victim(0);
+        let lines = line(&mallory, 26_000_000, &text) + &line(&alice, 0, &text);
+        let input = folder.write("pages.jsonl", lines);
+        clean(&folder, &input, "out", |_| {});
+        let rows = folder.table("out/groups.parquet");
+        assert_eq!(rows[&mallory].winner, alice, "{rows:?}");
+    }
+}
+
+#[test]
+fn below_half_forged_matches_are_refused_as_above() {
     let folder = Folder::new();
-    let inputs = [("one", corpus()), ("two", corpus().trim_end().to_owned())];
-    let [one, two] = inputs.map(|(name, content)| {
-        let input = folder.write(&format!("{name}.jsonl"), content);
-        clean(&folder, &input, &format!("{name}-out"), |_| {});
-        let signatures = folder.read(&format!("{name}-out/kept.signatures"));
-        (signatures, folder.table(&format!("{name}-out/groups.parquet")))
-    });
+    let input = folder.write("pages.jsonl", corpus());
+    for bound in [0.0, 0.2, 0.4] {
+        let out = format!("out-{bound}");
+        let set = |options: &mut Options| {
+            options.policy.min_similarity = MinSimilarity::new(bound).unwrap();
+        };
+        clean(&folder, &input, &out, set);
+        let rows = folder.table(&format!("{out}/groups.parquet"));
+        for i in 0..VICTIMS {
+            assert_eq!(rows[&format!("https://victim{i}.test/")].outcome, "kept", "{bound}");
+            assert_eq!(rows[&format!("https://copier{i}.test/")].outcome, "near", "{bound}");
+        }
+    }
+}
+
+#[test]
+fn the_key_of_a_job_is_random_and_changes_no_verdict() {
+    let folder = Folder::new();
+    let input = folder.write("pages.jsonl", corpus());
+    let read = |out: &str| {
+        clean(&folder, &input, out, |options| options.key = None);
+        let signatures = folder.read(&format!("{out}/kept.signatures"));
+        (signatures, folder.read(&format!("{out}/groups.parquet")))
+    };
+    let (one, two) = (read("one"), read("two"));
     assert_ne!(one.0, two.0);
     assert_eq!(one.1, two.1);
+    // The key of a run gives its bytes again.
+    let key = hapax_dedup::key::of_run(&folder.path("one")).unwrap();
+    clean(&folder, &input, "again", |options| options.key = Some(key.clone()));
+    assert_eq!(folder.read("again/kept.signatures"), one.0);
 }
 
 /// Runs a job on a part of the corpus against what `first` kept; returns how many of `who` it
