@@ -159,24 +159,6 @@ impl Source {
         })
     }
 
-    /// The first and last bytes of a file, at most `most` each.
-    ///
-    /// # Errors
-    ///
-    /// The file is unreadable, or the input is not a file.
-    pub fn ends(&self, file: FileId, most: u64) -> io::Result<[Vec<u8>; 2]> {
-        let origin = self.files.origin(file).ok_or(io::ErrorKind::Unsupported)?;
-        let length = origin.stamp().map_or(0, |stamp| stamp.bytes);
-        let mut open = origin.open()?;
-        let mut read = |from| {
-            let mut bytes = Vec::new();
-            open.seek(io::SeekFrom::Start(from))?;
-            open.by_ref().take(most).read_to_end(&mut bytes)?;
-            Ok::<_, io::Error>(bytes)
-        };
-        Ok([read(0)?, read(length.saturating_sub(most))?])
-    }
-
     /// Number of files in folders that were left out because neither name nor first bytes show that
     /// they hold documents, without hidden ones.
     pub fn ignored(&self) -> u64 {

@@ -82,12 +82,12 @@ pub fn dedup(
     let mut folder = OutFolder::open(out, options.work.as_deref(), options.restart)?;
     let (source, names) =
         inputs::open(inputs, &options.read, options.threads, || folder.making(STANDARD_INPUT))?;
-    let options = &with_key(options, &source, earlier.key())?;
-    let threads = &Threads::new(options.threads)?.until(&options.stop);
-    let mut clock = Clock::start();
     // Standard input can be read only once, so such a job cannot be resumed.
     let checkpoint = names.is_none().then(|| folder.making(CHECKPOINT));
     let checkpoint = checkpoint.as_deref();
+    let options = &with_key(options, earlier.key(), checkpoint)?;
+    let threads = &Threads::new(options.threads)?.until(&options.stop);
+    let mut clock = Clock::start();
     let scratch = folder.making("");
     let places = (checkpoint, &*scratch);
     let read = read_all((&source, &names), inputs, options, places, threads, watch, &mut clock);
@@ -186,7 +186,7 @@ pub fn dry_run(
     options.check_frames(once(inputs))?;
     let earlier = Earlier::load(&options.against, options)?;
     let source = Source::open(inputs, options.read.clone())?;
-    let options = &with_key(options, &source, earlier.key())?;
+    let options = &with_key(options, earlier.key(), None)?;
     let threads = &Threads::new(options.threads)?.until(&options.stop);
     let names = StreamName::default();
     let mut clock = Clock::start();
@@ -223,7 +223,7 @@ pub fn read_corpus(
 ) -> Result<Corpus, Error> {
     options.check_frames(once(inputs))?;
     let source = Source::open(inputs, options.read.clone())?;
-    let options = &with_key(options, &source, None)?;
+    let options = &with_key(options, None, None)?;
     let threads = &Threads::new(options.threads)?.until(&options.stop);
     let mut clock = Clock::start();
     let names = StreamName::default();

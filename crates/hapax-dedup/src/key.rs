@@ -1,74 +1,132 @@
 //! The key of a job, which makes forged matches detectable.
 //!
-//! The key is known before the first document is read, is the same for the same files, and is unknown to the
-//! author of a page: a hash of the lengths of all files and of the first and last bytes of some. A job that is
-//! compared with an earlier one takes its key, so a chain of jobs shares one. Inputs that are not files and can
-//! be read only once get a random key.
+//! Random, so that nobody who supplies an input can compute it. Kept with the checkpoint and with the signatures
+//! of kept documents: a job that is resumed, or compared with an earlier one, takes the key found there, and
+//! [`Options::key`](crate::Options::key) makes a run reproducible to the last byte. Shards share one through a file
+//! in their folder.
 //!
 //! The key does not change any verdict on texts that nobody forged.
 
-use std::thread;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
 
 use hapax::fingerprint::Key;
-use hapax_corpus::{FileId, Source};
+use hapax_remote::{Folder, is_address};
 
+use crate::against;
 use crate::error::Error;
 use crate::options::{Confirm, Options};
+use crate::signatures::SignatureReader;
 
-/// Bytes hashed at each end of a file.
-const ENDS: u64 = 4096;
-/// Approximate number of files whose bytes are hashed.
-const FILES: usize = 1000;
-/// Files read at a time, because each request to an object store takes long.
-const AT_A_TIME: usize = 16;
+/// Bytes of a new key.
+const BYTES: usize = 32;
+/// The file in a folder of shards.
+const SHARED: &str = "key";
+/// Longer files are not read.
+const MOST: u64 = 1 << 16;
 
-/// The options with a key, where matches are confirmed: the given one, or the key of the files.
+/// The options with a key, where matches are confirmed: that of earlier jobs, the given one, that of the
+/// interrupted job, or a new one.
 pub(crate) fn with_key(
     options: &Options,
-    source: &Source,
-    given: Option<&Key>,
+    earlier: Option<&Key>,
+    checkpoint: Option<&Path>,
 ) -> Result<Options, Error> {
     let mut options = options.clone();
     if options.confirm != Confirm::No {
-        let key = match given {
+        let key = match earlier.or(options.key.as_ref()) {
             Some(key) => key.clone(),
-            None => of_files(source)?,
+            None => match checkpoint.map_or(Ok(None), interrupted)? {
+                Some(key) => key,
+                None => random()?,
+            },
         };
         options.fingerprinter = options.fingerprinter.with_short_key(&key);
     }
     Ok(options)
 }
 
-/// The key of a set of files; random if an input is not a file.
+/// The options with the key that all shards in a folder share: that of earlier jobs, the given one, or that of
+/// the folder, which the first shard makes.
+pub(crate) fn with_shared_key(
+    options: &Options,
+    earlier: Option<&Key>,
+    folder: &Path,
+) -> Result<Options, Error> {
+    let known = earlier.or(options.key.as_ref()).cloned();
+    let key = match known {
+        Some(key) => key,
+        None if options.confirm == Confirm::No => return Ok(options.clone()),
+        None => shared(folder)?,
+    };
+    with_key(options, Some(&key), None)
+}
+
+/// A key from the operating system.
+pub fn random() -> Result<Key, Error> {
+    let mut bytes = [0; BYTES];
+    getrandom::getrandom(&mut bytes)
+        .map_err(|error| Error::io("read random bytes from", "the system", error.into()))?;
+    Ok(Key::new(&bytes))
+}
+
+/// The key of an earlier run, given by its output folder or address, or the one in a file of hexadecimal digits.
 ///
 /// # Errors
 ///
-/// The system provides no randomness. Unreadable files are reported later, by the reader.
-pub fn of_files(source: &Source) -> Result<Key, Error> {
-    let stamps = (0..).map(FileId).zip(source.stamps());
-    let files: Vec<(FileId, u64)> =
-        stamps.filter_map(|(id, stamp)| Some((id, stamp?.bytes))).collect();
-    let mut bytes = [0; 32];
-    if files.iter().all(|(_, length)| *length == 0) {
-        getrandom::getrandom(&mut bytes)
-            .map_err(|error| Error::io("read random bytes from", "the system", error.into()))?;
-        return Ok(Key::new(&bytes));
+/// There is no key.
+pub fn of_run(path: &Path) -> Result<Key, Error> {
+    let none = |what: &str| Error::Signatures { path: path.to_owned(), what: what.to_owned() };
+    if path.is_file() {
+        let mut text = String::new();
+        let read = File::open(path).and_then(|file| file.take(MOST).read_to_string(&mut text));
+        read.map_err(|error| Error::io("read", path, error))?;
+        return from_hex(text.trim())
+            .filter(|key| key.bytes().len() >= BYTES)
+            .ok_or_else(|| none("a key is at least 64 hexadecimal digits"));
     }
-    let mut hasher = blake3::Hasher::new_derive_key("hapax-dedup: key of a job");
-    for (_, length) in &files {
-        hasher.update(&length.to_le_bytes());
-    }
-    let chosen: Vec<FileId> =
-        files.iter().step_by(files.len().div_ceil(FILES)).map(|(id, _)| *id).collect();
-    for some in chosen.chunks(AT_A_TIME) {
-        let ends: Vec<[Vec<u8>; 2]> = thread::scope(|scope| {
-            let read: Vec<_> =
-                some.iter().map(|id| scope.spawn(|| source.ends(*id, ENDS))).collect();
-            read.into_iter().filter_map(|it| it.join().ok()?.ok()).collect()
-        });
-        ends.iter().flatten().for_each(|bytes| _ = hasher.update(bytes));
-    }
-    Ok(Key::new(hasher.finalize().as_bytes()))
+    against::key_of(&[path.to_owned()])?.ok_or_else(|| none("that run had no key"))
+}
+
+/// The key in a checkpoint; `None` without a complete header.
+fn interrupted(checkpoint: &Path) -> Result<Option<Key>, Error> {
+    // What is wrong with a checkpoint is reported when it is resumed.
+    let reader = SignatureReader::open_begun(checkpoint).ok().flatten();
+    Ok(reader.and_then(|reader| from_hex(reader.header().key.as_deref()?)))
+}
+
+/// The key in a folder of shards; makes one if there is none. Of processes that do so at the same time one wins.
+fn shared(folder: &Path) -> Result<Key, Error> {
+    let failed = |error| Error::io("share a key in", folder, error);
+    let new = to_hex(&random()?);
+    let text = match folder.to_str().filter(|folder| is_address(folder)) {
+        Some(address) => {
+            let store = Folder::open(address).map_err(failed)?;
+            store.create(SHARED, new.as_bytes()).map_err(failed)?
+        }
+        None => {
+            fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
+            let path = folder.join(SHARED);
+            // Written elsewhere first, so that no process reads half of it.
+            let file = tempfile::Builder::new().prefix(".making-").tempfile_in(folder);
+            let file = file.map_err(failed)?;
+            fs::write(file.path(), &new).map_err(failed)?;
+            match file.persist_noclobber(&path) {
+                Ok(_) => new.into_bytes(),
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                    fs::read(&path).map_err(failed)?
+                }
+                Err(error) => return Err(failed(error.error)),
+            }
+        }
+    };
+    let key = std::str::from_utf8(&text).ok().and_then(|text| from_hex(text.trim()));
+    key.filter(|key| key.bytes().len() >= BYTES).ok_or_else(|| Error::Signatures {
+        path: folder.join(SHARED),
+        what: "it should hold 64 hexadecimal digits; remove it and fingerprint all shards again"
+            .to_owned(),
+    })
 }
 
 /// A key in hexadecimal.
@@ -88,39 +146,39 @@ pub fn from_hex(text: &str) -> Option<Key> {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
-    use hapax_corpus::ReadOptions;
-
     use super::*;
 
     #[test]
-    fn equal_files_have_equal_keys_and_different_files_different_keys() {
-        let folder = tempfile::tempdir().unwrap();
-        let key = |texts: &[&str]| {
-            let names = texts.iter().enumerate().map(|(at, text)| {
-                let path = folder.path().join(at.to_string());
-                std::fs::write(&path, text).unwrap();
-                path.display().to_string()
-            });
-            let names: Vec<String> = names.collect();
-            of_files(&Source::open(&names, ReadOptions::default()).unwrap()).unwrap()
-        };
-        let long = "x".repeat(9000);
-        let first = key(&["one", &long]);
-        assert_eq!(from_hex(&to_hex(&first)).as_ref(), Some(&first));
+    fn keys_are_random_and_come_back_from_their_digits() {
+        let [one, other] = [random().unwrap(), random().unwrap()];
+        assert_ne!(one, other);
+        assert_eq!(from_hex(&to_hex(&one)).as_ref(), Some(&one));
         assert_eq!(["", "0", "zz", "é"].map(from_hex), [const { None }; 4]);
-        assert_eq!(first, key(&["one", &long]));
-        let (longer, otherwise) = (format!("{long}x"), format!("{}y", &long[1..]));
-        for other in [&["two", &*long][..], &["one", &longer], &["one", &otherwise], &["one"]] {
-            assert_ne!(first, key(other));
-        }
     }
 
     #[test]
-    fn inputs_that_are_not_files_have_a_random_key() {
-        let source = Source::from_reader("pages", io::empty(), ReadOptions::default());
-        let key = || of_files(&source).unwrap();
-        assert_ne!(key(), key());
+    fn processes_that_share_a_folder_have_one_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("new");
+        let keys: Vec<Key> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(|| shared(&place).unwrap())).collect();
+            all.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]));
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+        fs::write(place.join(SHARED), "no key").unwrap();
+        assert!(shared(&place).unwrap_err().to_string().contains("64 hexadecimal digits"));
+    }
+
+    #[test]
+    fn a_key_is_read_from_a_file_of_digits() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key.txt");
+        let key = random().unwrap();
+        fs::write(&file, format!("{}\n", to_hex(&key))).unwrap();
+        assert_eq!(of_run(&file).unwrap(), key);
+        fs::write(&file, "abcd").unwrap();
+        assert!(of_run(&file).unwrap_err().to_string().contains("64 hexadecimal digits"));
+        assert!(of_run(folder.path()).is_err());
     }
 }

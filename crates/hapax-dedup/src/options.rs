@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use hapax::fingerprint::Fingerprinter;
+use hapax::fingerprint::{Fingerprinter, Key};
 use hapax::group::scope::same_domain;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::Policy;
@@ -26,6 +26,9 @@ pub struct Options {
     pub policy: Policy,
     /// What must be confirmed before a near-duplicate is removed.
     pub confirm: Confirm,
+    /// The key of the sketches that confirm; `None` for that of the first of `against`, of the
+    /// interrupted job, or a random one. Two runs with one key give the same bytes.
+    pub key: Option<Key>,
     /// Whether pages of one host must also match in their own texts, beyond the host's frame.
     pub frames: Frames,
     pub keep: Rules,
@@ -72,6 +75,7 @@ impl Options {
             fingerprinter,
             policy,
             confirm: Confirm::Keyed,
+            key: None,
             frames: Frames::On,
             keep: Rules::default(),
             scope: Scope::None,
@@ -139,7 +143,7 @@ impl Options {
 pub enum Confirm {
     /// Nothing; signatures decide.
     No,
-    /// Between domains, keyed sketches must not contradict the match.
+    /// Keyed sketches must not contradict the match.
     Keyed,
     /// As [`Keyed`](Self::Keyed), and the exact similarity of every pair.
     Exact,

@@ -11,7 +11,7 @@ use std::path::Path as LocalPath;
 use std::sync::Arc;
 
 use object_store::path::Path;
-use object_store::{ObjectStoreExt, PutPayload};
+use object_store::{ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
 use crate::cloud::{self, Bucket};
 use crate::object::PIECE;
@@ -102,6 +102,26 @@ impl Folder {
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort();
         Ok(names)
+    }
+
+    /// Makes an object unless there is one, and returns the content that it has then. Of several
+    /// processes that do so at the same time one wins.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer, denies access, or has no conditional requests.
+    pub fn create(&self, file: &str, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        use object_store::Error::{AlreadyExists, Precondition};
+        let path = self.path(file);
+        let store = &self.bucket.store;
+        let put = store.put_opts(&path, bytes.to_vec().into(), PutOptions::from(PutMode::Create));
+        match runtime()?.block_on(put) {
+            Ok(_) => return Ok(bytes.to_vec()),
+            Err(AlreadyExists { .. } | Precondition { .. }) => {}
+            Err(error) => return Err(self.bucket.failed(error)),
+        }
+        let there = runtime()?.block_on(async { store.get(&path).await?.bytes().await });
+        there.map(|bytes| bytes.to_vec()).map_err(|error| self.bucket.failed(error))
     }
 
     /// Deletes an object. Ignores a missing one.

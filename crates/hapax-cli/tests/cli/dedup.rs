@@ -272,8 +272,11 @@ fn any_number_of_threads_writes_the_same_bytes() {
         let lines: String = (file * 100..file * 100 + 100).map(line).collect();
         folder.write(&format!("in/{file}.jsonl"), lines);
     }
+    folder.write("key", "0123456789abcdef".repeat(4));
     for threads in ["1", "2", "4"] {
-        folder.output(&["dedup", "in", "--threads", threads, "--out", threads, "-q"]);
+        let key = ["--key", "key"];
+        let words = ["dedup", "in", "--threads", threads, "--out", threads, "-q"];
+        folder.output(&[&words[..], &key].concat());
     }
     for name in [
         "kept.jsonl",

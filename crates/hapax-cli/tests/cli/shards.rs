@@ -28,7 +28,7 @@ fn three_steps_report_their_work_and_give_the_result_of_one_process() {
     let decide = ["dedup", "--from-signatures", "s", "--out", "decided"];
     let printed = stderr(&folder.hapax(&decide).assert().code(0));
     assert!(printed.contains("30 documents read") && printed.contains("15 kept"), "{printed}");
-    folder.output(&["dedup", "in", "--out", "one", "-q"]);
+    folder.output(&["dedup", "in", "--key", "s/key", "--out", "one", "-q"]);
     for name in ["groups.parquet", "removed.parquet", "kept.signatures", "summary.json"] {
         assert!(folder.read(&format!("one/{name}")) == folder.read(&format!("decided/{name}")));
     }

@@ -17,7 +17,7 @@ use crate::against;
 use crate::error::Error;
 use crate::inputs::StreamName;
 use crate::job;
-use crate::key::with_key;
+use crate::key::{with_key, with_shared_key};
 use crate::options::Options;
 use crate::read::{Signed, sign_batches};
 use crate::signatures::checkpoint::Done;
@@ -41,7 +41,7 @@ pub(super) const ONE_SHARD: (&str, &str) = (
 );
 
 /// Fingerprints one shard of a corpus. `inputs` are those of all shards: every process lists all
-/// files, takes its range of them and derives the same key.
+/// files and takes its range of them. The shards share a key through the folder, unless one is given.
 ///
 /// # Errors
 ///
@@ -56,9 +56,10 @@ pub fn fingerprint(
     if inputs.iter().any(|input| input == "-") {
         return Err(Error::OneStream);
     }
+    options.check_frames(Some(ONE_SHARD))?;
     let source = Source::open(inputs, options.read.clone())?;
     let key = against::key_of(&options.against)?;
-    let options = &with_key(options, &source, key.as_ref())?;
+    let options = &with_shared_key(options, key.as_ref(), folder)?;
     let whole = Inputs::of_files(source.files().zip(source.stamps()), false, options);
     let source = source.shard(shard);
     let given = if shard.number() == 0 { job::shown(inputs) } else { Vec::new() };
@@ -84,8 +85,9 @@ pub fn fingerprint_alone(
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Fingerprinted, Error> {
+    options.check_frames(Some(ONE_SHARD))?;
     let source = Source::open(&[input], options.read.clone())?;
-    let options = &with_key(options, &source, Some(key))?;
+    let options = &with_key(options, Some(key), None)?;
     let unknown = Inputs::of_files(std::iter::empty(), false, options);
     let header = Header::of(options, Some(unknown));
     let named = vec![name.to_owned()];
@@ -101,7 +103,6 @@ fn write(
     options: &Options,
     watch: &mut dyn Watch,
 ) -> Result<Fingerprinted, Error> {
-    options.check_frames(Some(ONE_SHARD))?;
     let (number, of) = (shard.number(), shard.of());
     let first_file = source.file_range().start;
     header.shard = Some(ShardInputs { number, of, given, first_file, files });

@@ -131,7 +131,7 @@ impl Header {
             (Some(now), Some(then)) => now.difference(then),
             _ => Some("it does not say what it was made from".to_owned()),
         };
-        let other_key = "it was begun against other earlier runs";
+        let other_key = "it has another key, or was begun against other earlier runs";
         inputs.or_else(|| (self.key != then.key).then(|| other_key.to_owned()))
     }
 }

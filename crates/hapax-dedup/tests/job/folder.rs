@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use hapax::fingerprint::{Fingerprinter, Recipe};
+use hapax::fingerprint::{Fingerprinter, Key, Recipe};
 use hapax_corpus::{Fields, ReadOptions, Source};
 use hapax_dedup::{Error, Finished, Options, dedup};
 use tempfile::TempDir;
@@ -107,6 +107,8 @@ pub(crate) fn options(change: impl FnOnce(&mut Options)) -> Options {
     let recipe = Recipe::built_in("web-2").unwrap();
     let mut options = Options::new(Fingerprinter::new(recipe, None).unwrap());
     options.threads = NonZero::new(2).unwrap();
+    // Results are compared byte for byte.
+    options.key = Some(Key::new(b"the key of these tests"));
     change(&mut options);
     options
 }

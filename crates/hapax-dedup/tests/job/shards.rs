@@ -252,9 +252,30 @@ fn a_crawl_in_shards_is_compared_with_an_earlier_one() {
         assert!(folder.read(&format!("one/{name}")) == folder.read(&format!("d/{name}")), "{name}");
     }
     // Signatures made under another key cannot be compared.
-    fingerprint_all(&folder, &input, "other", 0..SHARDS, &options(|_| {}));
+    fingerprint_all(&folder, &input, "other", 0..SHARDS, &options(|it| it.key = None));
     let error = dedup_signatures(&folder.path("other"), &folder.path("e"), &against, &mut ());
     assert!(error.unwrap_err().to_string().contains("without the earlier runs"));
+}
+
+#[test]
+fn shards_without_a_key_share_a_random_one() {
+    let folder = Folder::new();
+    in_files(|file, pages| drop(folder.write(&format!("in/{file:02}.jsonl"), lines(pages))));
+    let input = folder.path("in").display().to_string();
+    let keyless = options(|it| it.key = None);
+    let groups = ["s", "t"].map(|to| {
+        fingerprint_all(&folder, &input, to, 0..SHARDS, &keyless);
+        let out = format!("{to}-decided");
+        dedup_signatures(&folder.path(to), &folder.path(&out), &keyless, &mut ()).unwrap();
+        folder.read(&format!("{out}/groups.parquet"))
+    });
+    assert!(groups[0] == groups[1], "the key changes no verdict");
+    assert_ne!(folder.read("s/key"), folder.read("t/key"));
+    // A shard with another key does not fit.
+    std::fs::remove_file(folder.path("t/key")).unwrap();
+    fingerprint_all(&folder, &input, "t", 0..1, &keyless);
+    let error = dedup_signatures(&folder.path("t"), &folder.path("x"), &keyless, &mut ());
+    assert!(error.unwrap_err().to_string().contains("another key"));
 }
 
 /// 400 words, `first` of them of one text and the rest of another.

@@ -20,7 +20,7 @@ use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_corpus::Shard;
-use hapax_dedup::{Confirm, Finished, Frames, KeptFormat, Layout, Made, Options, Stage, Watch};
+use hapax_dedup::{Confirm, Finished, Frames, KeptFormat, Layout, Made, Options, Stage, Watch, key};
 use hapax_store::{Settings, Wanted};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -129,8 +129,7 @@ pub(crate) struct Arguments {
     /// Check every near-duplicate exactly against the kept document
     ///
     /// Reads both texts again and keeps documents whose exact similarity is below the bound.
-    /// Without it, texts on different domains are compared by sketches under a key that their
-    /// authors cannot know.
+    /// Without it, texts are compared by sketches under a key that their authors cannot know.
     #[arg(long)]
     verify: bool,
 
@@ -143,6 +142,14 @@ pub(crate) struct Arguments {
     /// once more.
     #[arg(long, value_name = "WHETHER")]
     frames: Option<Frames>,
+
+    /// Key to confirm matches with: the output folder of an earlier run, or a file with 64 hexadecimal
+    /// digits [default: that of the first --against, or random]
+    ///
+    /// Two runs on the same inputs with one key give the same bytes, kept.signatures included; the
+    /// other results do not depend on it.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["against", "from_signatures"])]
+    key: Option<PathBuf>,
 
     /// Which copy to keep: rules, most important first
     ///
@@ -255,6 +262,7 @@ impl Arguments {
         if self.verify {
             options.confirm = Confirm::Exact;
         }
+        options.key = self.key.as_deref().map(key::of_run).transpose().map_err(failure)?;
         options.keep = self.keep.clone().unwrap_or_default();
         options.scope = self.scope.clone().unwrap_or(Scope::None);
         options.languages = self.language.clone();
