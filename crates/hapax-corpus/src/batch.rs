@@ -16,6 +16,7 @@ use crate::read::parquet::RowGroup;
 use crate::read::records::Records;
 use crate::read::{archive, json, pages};
 use crate::source::Files;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Records of one file, or several files of one document each.
 pub struct Batch {
@@ -74,6 +75,19 @@ impl Batch {
             Payload::Pages(_, ids, _) => u64::from(ids.start)..u64::from(ids.end),
             Payload::Page(_) | Payload::Nothing => 0..0,
         }
+    }
+
+    /// A hash of the undecoded records; `None` where they are read only when they are decoded, from a
+    /// table or from files of one document each.
+    pub fn digest(&self) -> Option<u64> {
+        let chunk = match &self.payload {
+            Payload::Json(lines) | Payload::Text(lines) => &lines.chunk,
+            Payload::Records(records) => &records.chunk,
+            Payload::Rows(..) | Payload::Pages(..) | Payload::Page(_) | Payload::Nothing => {
+                return None;
+            }
+        };
+        Some(xxh3_64(&chunk.data))
     }
 
     /// Decodes the batch, in order. Without [`skip_bad`](ReadOptions::skip_bad) the first error

@@ -19,6 +19,7 @@ pub mod against;
 mod columns;
 mod confirm;
 pub mod decide;
+mod digest;
 pub mod distributed;
 mod error;
 mod exact;

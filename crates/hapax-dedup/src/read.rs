@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hapax::frame::least_pages;
 use hapax_corpus::{Batch, Document, Entry, Fact, Original, Source};
 
+use crate::digest::BatchDigest;
 use crate::error::Error;
 use crate::frames::{Gathering, HostFrame, HostFrames, packed};
 use crate::inputs::StreamName;
@@ -36,8 +37,18 @@ pub struct Corpus {
     pub framed_hosts: u64,
     /// Collects pieces of pages until the frames are learned.
     gathering: Option<Gathering>,
-    /// Part, index and first document of every batch, in order.
-    batches: Vec<(u64, u64, u32)>,
+    /// All batches, in order.
+    batches: Vec<BatchRead>,
+}
+
+/// A batch of the first reading.
+#[derive(Clone, Copy, Debug)]
+struct BatchRead {
+    part: u64,
+    index: u64,
+    /// Position of the first document.
+    first: u32,
+    digest: u64,
 }
 
 /// Counts of documents and passed-over records.
@@ -71,12 +82,18 @@ impl ReadCounts {
 impl Corpus {
     /// The documents of a batch, as first position and end (exclusive).
     pub(crate) fn documents_of(&self, part: usize, index: usize) -> (u32, u32) {
-        let end = |at: usize| self.batches.get(at).map_or(self.pages.len() as u32, |it| it.2);
+        let end = |at: usize| self.batches.get(at).map_or(self.pages.len() as u32, |it| it.first);
+        self.place(part, index).map_or((0, 0), |at| (end(at), end(at + 1)))
+    }
+
+    /// Whether the first reading read the same in this batch.
+    pub(crate) fn read_the_same(&self, part: usize, index: usize, digest: BatchDigest) -> bool {
+        self.place(part, index).is_some_and(|at| self.batches[at].digest == digest.finish())
+    }
+
+    fn place(&self, part: usize, index: usize) -> Option<usize> {
         let key = (part as u64, index as u64);
-        match self.batches.binary_search_by_key(&key, |it| (it.0, it.1)) {
-            Ok(at) => (end(at), end(at + 1)),
-            Err(_) => (0, 0),
-        }
+        self.batches.binary_search_by_key(&key, |it| (it.part, it.index)).ok()
     }
 }
 
@@ -182,7 +199,8 @@ impl Corpus {
         if self.pages.len() + batch.pages.len() > Pages::MOST {
             return Err(Error::TooMany { most: Pages::MOST });
         }
-        self.batches.push((batch.part, batch.index, self.pages.len() as u32));
+        let SignatureBatch { part, index, digest, .. } = batch;
+        self.batches.push(BatchRead { part, index, first: self.pages.len() as u32, digest });
         for (at, page) in batch.pages.iter().enumerate() {
             if let (Some(gathering), Some(pieces)) = (&mut self.gathering, batch.pieces.get(at))
                 && page.status == Status::Comparable
@@ -258,6 +276,7 @@ impl Decoded {
         let (batch, records) = (&mut decoded.batch, &mut decoded.records);
         (batch.part, batch.index) = (source.part as u64, source.index as u64);
         batch.extent = source.extent();
+        let mut digest = BatchDigest::of(&source);
         for entry in source.entries() {
             if let Ok(entry) = &entry
                 && let Some(passed) = PassedRecord::of(entry)
@@ -267,6 +286,7 @@ impl Decoded {
             }
             match entry {
                 Ok(Entry::Document(document)) => {
+                    digest.add(&document);
                     let mut page = signer.page(&document);
                     batch.counts.add(&document, signer);
                     records.document(&document.place);
@@ -282,6 +302,7 @@ impl Decoded {
                 Err(error) => decoded.stopped = Some(error),
             }
         }
+        batch.digest = digest.finish();
         decoded
     }
 }

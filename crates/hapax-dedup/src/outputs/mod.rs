@@ -29,6 +29,7 @@ pub(crate) use tables::TableFile;
 use tables::{Row, Rows};
 
 use crate::decide::{Decision, Verdict};
+use crate::digest::BatchDigest;
 use crate::error::Error;
 use crate::inputs::StreamName;
 use crate::options::{Layout, Options};
@@ -180,6 +181,7 @@ impl Writing<'_> {
     ) -> Result<BatchOutput, Error> {
         let (from, to) = self.corpus.documents_of(batch.part, batch.index);
         let (mut position, input_bytes) = (from, batch.input_bytes);
+        let (part, index, mut digest) = (batch.part, batch.index, BatchDigest::of(&batch));
         let mut kept = Encoder::new(path, Some(self.source))?;
         let mut rows = BatchRows::default();
         let mut reader = None;
@@ -194,6 +196,7 @@ impl Writing<'_> {
                 rows.passed(&passed, &file);
             }
             let Entry::Document(mut document) = entry else { continue };
+            digest.add(&document);
             let file = &files[document.place.file.0 as usize];
             if let Cow::Owned(id) = self.names.clean(&document.id) {
                 document.id = Cow::Owned(id);
@@ -209,8 +212,11 @@ impl Writing<'_> {
             self.document(position, &document, file, &mut kept, &mut rows)?;
             position += 1;
         }
+        if position != to || !self.corpus.read_the_same(part, index, digest) {
+            return Err(Error::Changed { path: self.part_name(part, files) });
+        }
         Ok(BatchOutput {
-            part: batch.part,
+            part,
             documents: position - from,
             input_bytes,
             kept: Some(kept.piece()?),
@@ -219,6 +225,16 @@ impl Writing<'_> {
             texts: rows.texts,
             passed: rows.passed,
         })
+    }
+
+    /// The file of a part, or the first of its files and how many there are.
+    fn part_name(&self, part: usize, files: &[String]) -> String {
+        let range = self.source.part_files(part);
+        let first = &files[range.start as usize];
+        match range.len() {
+            1 => first.clone(),
+            more => format!("{first}, or one of the {} files after it,", more - 1),
+        }
     }
 
     fn document(

@@ -4,7 +4,7 @@
 //! | field | bytes |
 //! |---|---|
 //! | part and index of the batch in its corpus | 8, 8 |
-//! | body bytes, documents with more hidden than visible text, two unused, archived, rows | 8 each |
+//! | body bytes, documents with more hidden than visible text, digest, one unused, archived, rows | 8 each |
 //! | number of facts; for each: kind (0 redirect, 1 revisit), from, to, place | 4; 1, text, text, 32 |
 //! | number of pages; for each: id, url, canonical | 4; text, text, 1 or 1 and text |
 //! | - content hash, status (its highest bit: signed by its own text), fingerprint, words, scope | 16, 1, 8, 4, 8 |
@@ -26,7 +26,7 @@ use crate::passed_over::PassedOver;
 use crate::read::ReadCounts;
 
 /// The format that is written.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// The signatures and counts of a batch of a corpus.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +35,8 @@ pub(crate) struct SignatureBatch {
     pub(crate) index: u64,
     /// Range of the batch in its part; 0..0 if unknown.
     pub(crate) extent: Range<u64>,
+    /// [`BatchDigest`](crate::digest::BatchDigest) of what was read; 0 if unknown.
+    pub(crate) digest: u64,
     pub(crate) counts: ReadCounts,
     pub(crate) facts: Vec<Fact>,
     pub(crate) pages: Vec<NewPage>,
@@ -46,7 +48,9 @@ impl SignatureBatch {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(256 * self.pages.len() + 128);
         let ReadCounts { body_bytes, archived, rows, hides_most, .. } = self.counts;
-        for number in [self.part, self.index, body_bytes, hides_most, 0, 0, archived, rows] {
+        for number in
+            [self.part, self.index, body_bytes, hides_most, self.digest, 0, archived, rows]
+        {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend((self.facts.len() as u32).to_le_bytes());
@@ -89,7 +93,7 @@ impl SignatureBatch {
         for number in &mut numbers {
             *number = from.u64()?;
         }
-        let [part, index, body_bytes, hides_most, _, _, archived, rows] = numbers;
+        let [part, index, body_bytes, hides_most, digest, _, archived, rows] = numbers;
         let mut counts =
             ReadCounts { body_bytes, archived, rows, hides_most, ..ReadCounts::default() };
         let facts = (0..from.u32()?).map(|_| from.fact()).collect::<Option<_>>()?;
@@ -106,7 +110,16 @@ impl SignatureBatch {
         }
         let with_pieces = if from.is_empty() { 0 } else { pages.len() };
         let pieces = (0..with_pieces).map(|_| from.pieces()).collect::<Option<_>>()?;
-        from.is_empty().then_some(Self { part, index, extent, counts, facts, pages, pieces })
+        from.is_empty().then_some(Self {
+            part,
+            index,
+            extent,
+            digest,
+            counts,
+            facts,
+            pages,
+            pieces,
+        })
     }
 }
 
@@ -308,8 +321,8 @@ mod tests {
         (any::<u64>(), any::<u64>(), any::<u64>(), lists).prop_map(
             |(part, index, rows, (facts, pages))| {
                 let counts = ReadCounts { rows, ..ReadCounts::default() };
-                let pieces = Vec::new();
-                SignatureBatch { part, index, extent: 0..0, counts, facts, pages, pieces }
+                let (pieces, extent, digest) = (Vec::new(), 0..0, rows);
+                SignatureBatch { part, index, extent, digest, counts, facts, pages, pieces }
             },
         )
     }

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use hapax_corpus::{Batch, Source};
 
+use super::batch::FORMAT;
 use super::{Block, Header, Inputs, SignatureBatch, SignatureReader, SignatureWriter};
 use crate::error::Error;
 use crate::options::Options;
@@ -27,9 +28,9 @@ pub(crate) struct Checkpoint {
     done: Done,
 }
 
-/// The loaded batches, by part and index, with the range of each in its part.
+/// The loaded batches, by part and index, with the range of each in its part and its digest.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Done(BTreeMap<(u64, u64), Range<u64>>);
+pub(crate) struct Done(BTreeMap<(u64, u64), (Range<u64>, u64)>);
 
 impl Checkpoint {
     /// Loads the checkpoint at `path` and passes its batches to `take`; starts a new one if there
@@ -47,13 +48,17 @@ impl Checkpoint {
                 done: Done::default(),
             });
         };
+        if reader.format() != FORMAT {
+            let why = "another version began it".to_owned();
+            return Err(Error::CannotResume { why });
+        }
         if let Some(why) = header.difference(reader.header()) {
             return Err(Error::CannotResume { why });
         }
         let mut done = Done::default();
         // A batch that was being written when the job ended is incomplete and is made again.
         while let Ok(Some(batch)) = reader.next() {
-            done.0.insert((batch.part, batch.index), batch.extent.clone());
+            done.0.insert((batch.part, batch.index), (batch.extent.clone(), batch.digest));
             take(batch)?;
         }
         let end = reader.end();
@@ -85,19 +90,23 @@ impl Done {
         self.0.len() as u64
     }
 
-    /// Whether this batch was loaded. An error if its range differs.
+    /// Whether this batch was loaded. An error if its range or its bytes differ. The bytes of tables
+    /// and of files of one document each are compared by the second reading.
     pub(crate) fn has(&self, batch: &Batch) -> Result<bool, Error> {
-        let Some(then) = self.0.get(&(batch.part as u64, batch.index as u64)) else {
+        let Some((then, digest)) = self.0.get(&(batch.part as u64, batch.index as u64)) else {
             return Ok(false);
         };
         let now = batch.extent();
-        if *then == now {
-            return Ok(true);
-        }
-        let why = format!(
-            "{batch:?} was {}..{} when the run was interrupted, and is {}..{} now",
-            then.start, then.end, now.start, now.end
-        );
+        let why = match (*then == now, batch.digest()) {
+            (true, Some(bytes)) if bytes != *digest => {
+                format!("{batch:?} has been written to since the run was interrupted")
+            }
+            (true, _) => return Ok(true),
+            (false, _) => format!(
+                "{batch:?} was {}..{} when the run was interrupted, and is {}..{} now",
+                then.start, then.end, now.start, now.end
+            ),
+        };
         Err(Error::CannotResume { why })
     }
 }

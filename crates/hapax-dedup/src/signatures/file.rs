@@ -205,6 +205,11 @@ impl SignatureReader {
         &self.header
     }
 
+    /// The version of the file's format.
+    pub(crate) fn format(&self) -> u32 {
+        self.format
+    }
+
     /// Offset of the end of the last complete batch.
     pub(crate) fn end(&self) -> u64 {
         self.end
