@@ -150,6 +150,9 @@ pub fn dedup(
     folder.make(RUN, &json(&run))?;
     let mut names: Vec<&str> = kept.iter().map(String::as_str).collect();
     names.extend([KEPT_SIGNATURES, GROUPS, REMOVED, REPORT, RUN, LAST]);
+    if !watch.made() {
+        return Err(Error::Stopped);
+    }
     let files = folder.publish(&names, watch)?;
     Ok(Finished { summary, run, files })
 }

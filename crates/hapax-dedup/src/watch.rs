@@ -54,6 +54,12 @@ pub trait Watch {
         let _ = decision;
     }
 
+    /// All results are made and are about to appear. With `false` they do not, and the job can be
+    /// resumed.
+    fn made(&mut self) -> bool {
+        true
+    }
+
     /// A damaged record was skipped.
     fn skipped(&mut self, why: &Error) {
         let _ = why;

@@ -9,6 +9,7 @@ use hapax::fingerprint::{Fingerprinter, Recipe};
 use hapax_dedup::{Error, Options, Watch, dedup};
 
 use crate::folder::{Folder, stderr};
+use crate::remote::Server;
 
 const FILES: [&str; 6] = [
     "groups.parquet",
@@ -61,7 +62,7 @@ fn a_killed_run_continues_and_writes_the_same_result() {
         let input = corpus(&folder, format);
         let common = ["dedup", &input, "--format", "jsonl", "--threads", "2"];
         folder.output(&[&common[..], &["-q", "--out", "whole"]].concat());
-        let arguments = [&common[..], &["--out", "killed"]].concat();
+        let arguments = [&common[..], &["--key", "whole", "--out", "killed"]].concat();
         // A run may finish before it can be killed, or be killed before its first batch is
         // complete; then another one is tried. The result is always the same.
         let continued = (0..100).any(|_| {
@@ -78,6 +79,41 @@ fn a_killed_run_continues_and_writes_the_same_result() {
         });
         assert!(continued, "{format}: no run was killed that another could continue");
     }
+}
+
+#[test]
+fn a_run_that_cannot_record_leaves_no_result_and_continues() {
+    let folder = Folder::new();
+    let line = |i: usize| {
+        let text =
+            format!("page {} of a text that is long enough to be compared with others", i / 2);
+        format!("{{\"url\": \"https://a{i}.test/\", \"text\": \"{text}\"}}\n")
+    };
+    folder.write("pages.jsonl", (0..60).map(line).collect::<String>());
+    let run = |out: &str, into: &str| {
+        let words = ["dedup", "pages.jsonl", "--out", out, "--into", into, "--key", "key"];
+        folder.hapax(&words).assert()
+    };
+    folder.write("key", "0123456789abcdef".repeat(4));
+    run("whole", "one").code(0);
+    folder.output(&["page", "add", "seen", "--from", "pages.jsonl", "--create", "-q"]);
+    {
+        // Another process has the repository.
+        let _server = Server::start(&folder, "seen", &[]);
+        let said = stderr(&run("out", "seen").code(1));
+        assert!(said.contains("seen"), "{said}");
+        assert!(!folder.path("out/summary.json").exists());
+    }
+    let said = stderr(&run("out", "seen").code(0));
+    assert!(said.contains("continuing an interrupted run: 60 documents"), "{said}");
+    for name in FILES.into_iter().filter(|name| *name != "report.html") {
+        assert!(
+            folder.read(&format!("whole/{name}")) == folder.read(&format!("out/{name}")),
+            "{name}"
+        );
+    }
+    let groups = |store: &str| folder.output(&["group", "list", store, "--json"]);
+    assert_eq!(groups("one"), groups("seen"));
 }
 
 /// The output of a run that was stopped after its first batch; uses the library, so that the run

@@ -321,12 +321,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(store) = &arguments.into {
         super::page::add::must_be(&arguments.wanted(), store)?;
     }
-    if arguments.out.is_some() || arguments.dry_run {
-        clean(arguments, &options)?;
-    }
     match &arguments.into {
-        Some(store) => record(arguments, &options, store),
-        None => Ok(()),
+        Some(store) if arguments.out.is_none() => record(arguments, &options, store),
+        Some(_) | None => clean(arguments, &options),
     }
 }
 
@@ -349,8 +346,13 @@ fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), 
     super::page::add::record(corpus, store, &options.fingerprinter, settings)
 }
 
+/// Cleans the corpus. The documents are recorded before the results appear, so a run that is
+/// interrupted while it records can be continued: recording a page twice changes nothing.
 fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let mut shown = Shown::start(arguments.reading.quiet);
+    shown.record = arguments.into.as_deref().map(|store| -> Recording<'_> {
+        Box::new(move || record(arguments, options, store))
+    });
     let finished = match &arguments.out {
         Some(out) if !arguments.dry_run => {
             hapax_dedup::dedup(&arguments.inputs, out, options, &mut shown)
@@ -358,6 +360,9 @@ fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
         _ => hapax_dedup::dry_run(&arguments.inputs, options, &mut shown),
     };
     shown.progress.clear();
+    if let Some(failed) = shown.failed {
+        return Err(failed);
+    }
     let finished = finished.map_err(failure)?;
     print_summary(arguments, &finished)
 }
@@ -386,11 +391,18 @@ fn print_summary(arguments: &Arguments, finished: &Finished) -> Result<(), Failu
     Ok(())
 }
 
+/// Records the documents of a job.
+type Recording<'a> = Box<dyn FnOnce() -> Result<(), Failure> + 'a>;
+
 /// Shows the job's progress on the terminal.
-pub(crate) struct Shown {
+pub(crate) struct Shown<'a> {
     pub(crate) progress: Progress,
     step: &'static str,
     inputs: Option<Inputs>,
+    /// Called before the results appear.
+    record: Option<Recording<'a>>,
+    /// Why it failed.
+    failed: Option<Failure>,
 }
 
 /// Input read in the current step.
@@ -416,13 +428,21 @@ impl Inputs {
     }
 }
 
-impl Shown {
+impl Shown<'_> {
     pub(crate) fn start(quiet: bool) -> Self {
-        Self { progress: Progress::start(None, quiet, false), step: "", inputs: None }
+        let progress = Progress::start(None, quiet, false);
+        Self { progress, step: "", inputs: None, record: None, failed: None }
     }
 }
 
-impl Watch for Shown {
+impl Watch for Shown<'_> {
+    fn made(&mut self) -> bool {
+        let Some(record) = self.record.take() else { return true };
+        self.progress.clear();
+        self.failed = record().err();
+        self.failed.is_none()
+    }
+
     fn stage(&mut self, stage: Stage) {
         self.step = match stage {
             Stage::Reading => "reading",
