@@ -11,7 +11,11 @@
 use std::ops::ControlFlow;
 
 use hapax::fingerprint::{Fingerprint, MaxDistance};
-use hapax::group::{BatchError, BatchInput, DecidedBy, Grouping, NearPair, PageFacts, Reason};
+use hapax::group::batch::UnionFind;
+use hapax::group::{
+    BatchError, BatchInput, DecidedBy, Grouping, NearPair, PageFacts, Reason, Rule, Rules,
+    set_domain_places,
+};
 use hapax::hamming::Kernel;
 
 use crate::engine::{DocumentFacts, DocumentId};
@@ -66,8 +70,13 @@ pub fn fold(
     policy: &Policy,
 ) -> Result<Vec<Folded>, BatchError> {
     let linked = Linked::new(ids, facts.iter().collect(), pairs, left, policy);
-    let losers = linked.fold(None)?;
-    Ok(losers.into_iter().map(|loser| linked.describe(loser)).collect())
+    let (losers, pages) = linked.fold(None)?;
+    let describe = |Loser { place, winner, distance, similarity, decided }| {
+        let [best, other] = [winner, place].map(|place| &pages[place as usize]);
+        let reason = Reason::new(&policy.keep, decided, best, other);
+        Folded { place, winner, distance, similarity, reason }
+    };
+    Ok(losers.into_iter().map(describe).collect())
 }
 
 /// A removable result, without explanation.
@@ -101,12 +110,17 @@ impl<'a> Linked<'a> {
         Self { pages: competitors(ids, facts), confirmed, left, policy }
     }
 
-    /// The removable results, by pairs within a bound or, with `None`, by all pairs.
-    pub(crate) fn fold(&self, within: Option<MaxDistance>) -> Result<Vec<Loser>, BatchError> {
+    /// The removable results, by pairs within a bound or, with `None`, by all pairs; and the facts
+    /// that the rules compared.
+    pub(crate) fn fold(
+        &self,
+        within: Option<MaxDistance>,
+    ) -> Result<(Vec<Loser>, Vec<PageFacts<'a>>), BatchError> {
         let Self { pages, confirmed, left, policy } = self;
         let counts =
             |pair: &&NearPair| within.is_none_or(|within| within.admits(u32::from(pair.distance)));
         let pairs: Vec<NearPair> = confirmed.iter().filter(counts).copied().collect();
+        let pages = &among_copies(pages.clone(), &pairs, &policy.keep);
         let input = BatchInput { pages, pairs: &pairs, ..BatchInput::default() };
         let grouping = Grouping::of(&policy.keep, &input)?;
         let mut losers: Vec<Loser> = (0..pages.len() as u32)
@@ -124,15 +138,24 @@ impl<'a> Linked<'a> {
         let most = (pages.len() + left).saturating_sub(policy.least_left);
         let spared = losers.len().saturating_sub(most);
         losers.drain(..spared);
-        Ok(losers)
+        Ok((losers, pages.clone()))
     }
+}
 
-    fn describe(&self, loser: Loser) -> Folded {
-        let Loser { place, winner, distance, similarity, decided } = loser;
-        let [best, other] = [winner, place].map(|place| &self.pages[place as usize]);
-        let reason = Reason::new(&self.policy.keep, decided, best, other);
-        Folded { place, winner, distance, similarity, reason }
+/// The facts with the place of each page's domain among the copies that the pairs connect, which
+/// `first-domain` compares.
+pub(crate) fn among_copies<'a>(
+    mut pages: Vec<PageFacts<'a>>,
+    pairs: &[NearPair],
+    rules: &Rules,
+) -> Vec<PageFacts<'a>> {
+    if rules.list().contains(&Rule::FirstDomain) {
+        let mut sets = UnionFind::new(pages.len() as u32);
+        pairs.iter().for_each(|pair| _ = sets.union(pair.a, pair.b));
+        let set_of: Vec<u32> = (0..pages.len() as u32).map(|page| sets.find(page)).collect();
+        set_domain_places(&mut pages, |page| set_of[page]);
     }
+    pages
 }
 
 /// The facts of documents for the winner rules.
@@ -239,6 +262,25 @@ mod tests {
         let folded = folded(&facts, &pairs, 0, &Policy::default()).unwrap();
         assert_eq!(places(&folded), [(0, 1), (2, 1)]);
         assert!(folded[0].reason.to_string().starts_with("score"));
+    }
+
+    #[test]
+    fn on_one_domain_the_better_address_stays_whenever_it_was_fetched() {
+        let mut facts = same(&[
+            ("http://shop.test/tea?PHPSESSID=1", 0.0),
+            ("https://shop.test/tea", 0.0),
+            ("https://copier.test/t", 0.0),
+        ]);
+        for (page, fetched) in facts.iter_mut().zip([1, 3, 2]) {
+            (page.score, page.fetched) = (None, Some(fetched));
+        }
+        let pairs = [(0, 1, 0), (0, 2, 0), (1, 2, 0)];
+        let folded = folded(&facts, &pairs, 0, &Policy::default()).unwrap();
+        assert_eq!(places(&folded), [(0, 1), (2, 1)]);
+        assert_eq!(
+            folded.iter().map(|it| it.reason.rule).collect::<Vec<_>>(),
+            ["https", "first-domain"]
+        );
     }
 
     #[test]

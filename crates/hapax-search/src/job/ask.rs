@@ -144,12 +144,12 @@ impl<'a, E: Engine> Retriever<'a, E> {
             losers.into_iter().map(mark).collect()
         };
         let group = |source| JobError::Group { rank, source };
-        let losers = linked.fold(Some(limits.within)).map_err(group)?;
+        let (losers, _) = linked.fold(Some(limits.within)).map_err(group)?;
         outcome.marks = marks(losers, limits.within);
         outcome.dedup = dedup + started.elapsed();
         for &within in sweep {
             let started = Instant::now();
-            let losers = linked.fold(Some(within)).map_err(group)?;
+            let (losers, _) = linked.fold(Some(within)).map_err(group)?;
             outcome.sweep.push(marks(losers, within));
             outcome.sweep_times.push(shared + started.elapsed());
         }

@@ -23,7 +23,6 @@ use rayon::prelude::*;
 
 use crate::choose::Sample;
 use crate::engine::{DocumentId, Engine};
-use crate::fold::competitors;
 use crate::log::Query;
 use crate::policy::Policy;
 
@@ -183,7 +182,8 @@ pub fn one_by_one<E: Engine>(
         outcome.queries.push(one);
     }
     let marks: Vec<Mark> = removed.into_values().collect();
-    outcome.removed = removals(engine, &marks, policy)?;
+    let resolving = resolve::Resolving::new(engine, &outcome.queries).map_err(JobError::Facts)?;
+    outcome.removed = resolving.removals(marks.iter(), &marks, policy);
     Ok(outcome)
 }
 
@@ -223,9 +223,9 @@ pub fn all_at_once<E: Engine>(
     drop(documents);
     let queries = outcomes;
     let resolving = resolve::Resolving::new(engine, &queries).map_err(JobError::Facts)?;
-    let marks = queries.iter().flat_map(|query| &query.marks);
-    let stand = resolving.resolve(marks, options.policy).map_err(JobError::Resolve)?;
-    let removed = removals(engine, &stand, options.policy)?;
+    let marks = || queries.iter().flat_map(|query| &query.marks);
+    let stand = resolving.resolve(marks(), options.policy).map_err(JobError::Resolve)?;
+    let removed = resolving.removals(marks(), &stand, options.policy);
     let bounds: Vec<usize> = (0..options.sweep.len()).collect();
     let sweep = bounds
         .par_iter()
@@ -237,33 +237,4 @@ pub fn all_at_once<E: Engine>(
         .map_err(JobError::Resolve)?;
     drop(resolving);
     Ok(Outcome { queries, removed, sweep })
-}
-
-/// Marks with names and reasons, by name of the document.
-fn removals<E: Engine>(
-    engine: &E,
-    marks: &[Mark],
-    policy: &Policy,
-) -> Result<Vec<Removal>, JobError<E::Error>> {
-    let ids: Vec<DocumentId> = marks.iter().flat_map(|mark| [mark.document, mark.winner]).collect();
-    let facts = engine.facts(&ids).map_err(JobError::Facts)?;
-    let pages = competitors(&ids, &facts);
-    let mut removed: Vec<Removal> = marks
-        .iter()
-        .zip(facts.chunks(2).zip(pages.chunks(2)))
-        .filter_map(|(&mark, pair)| {
-            let ([document, winner], [loser, best]) = pair else { return None };
-            let reason = policy.keep.reason(best, loser);
-            Some(Removal {
-                mark,
-                name: document.name.clone(),
-                url: document.url.clone(),
-                winner: winner.name.clone(),
-                rule: reason.rule,
-                reason: reason.text,
-            })
-        })
-        .collect();
-    removed.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(removed)
 }

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use hapax::group::{BatchError, BatchInput, Grouping, NearPair};
+use hapax::group::{BatchError, BatchInput, Grouping, NearPair, PageFacts};
 
-use super::{Mark, QueryOutcome};
+use super::{Mark, QueryOutcome, Removal};
 use crate::engine::{DocumentFacts, DocumentId, Engine};
-use crate::fold::competitors;
+use crate::fold::{among_copies, competitors};
 use crate::policy::Policy;
 
 /// The facts of all documents with a mark.
@@ -45,16 +45,9 @@ impl Resolving {
                 *first = mark;
             }
         }
-        let Self { ids, facts } = self;
-        let place = |id: DocumentId| ids.partition_point(|&other| other < id) as u32;
-        let pair = |mark: &&Mark| NearPair {
-            a: place(mark.document),
-            b: place(mark.winner),
-            distance: mark.distance,
-            similarity: mark.similarity,
-        };
-        let pairs: Vec<NearPair> = by_pair.values().map(pair).collect();
-        let pages = competitors(ids, facts);
+        let ids = &self.ids;
+        let pairs = self.pairs(by_pair.values().copied());
+        let pages = self.pages(&pairs, policy);
         let input = BatchInput { pages: &pages, pairs: &pairs, ..BatchInput::default() };
         let grouping = Grouping::of(&policy.keep, &input)?;
         let stands = |place: u32| {
@@ -64,5 +57,50 @@ impl Resolving {
             mark.filter(|_| placement.outcome.removable()).map(|&&mark| mark)
         };
         Ok((0..ids.len() as u32).filter_map(stands).collect())
+    }
+
+    /// The marks of `removed` with names and reasons, by name of the document; `all` marks connect
+    /// the copies among which the rules chose.
+    pub(super) fn removals<'a>(
+        &self,
+        all: impl Iterator<Item = &'a Mark>,
+        removed: &[Mark],
+        policy: &Policy,
+    ) -> Vec<Removal> {
+        let pages = self.pages(&self.pairs(all), policy);
+        let removal = |&mark: &Mark| {
+            let [document, winner] = [mark.document, mark.winner].map(|id| self.place(id) as usize);
+            let reason = policy.keep.reason(&pages[winner], &pages[document]);
+            Removal {
+                mark,
+                name: self.facts[document].name.clone(),
+                url: self.facts[document].url.clone(),
+                winner: self.facts[winner].name.clone(),
+                rule: reason.rule,
+                reason: reason.text,
+            }
+        };
+        let mut removals: Vec<Removal> = removed.iter().map(removal).collect();
+        removals.sort_by(|a, b| a.name.cmp(&b.name));
+        removals
+    }
+
+    /// The facts that the rules compare, among the copies that these pairs connect.
+    fn pages(&self, pairs: &[NearPair], policy: &Policy) -> Vec<PageFacts<'_>> {
+        among_copies(competitors(&self.ids, &self.facts), pairs, &policy.keep)
+    }
+
+    fn pairs<'a>(&self, marks: impl Iterator<Item = &'a Mark>) -> Vec<NearPair> {
+        let pair = |mark: &Mark| NearPair {
+            a: self.place(mark.document),
+            b: self.place(mark.winner),
+            distance: mark.distance,
+            similarity: mark.similarity,
+        };
+        marks.map(pair).collect()
+    }
+
+    fn place(&self, id: DocumentId) -> u32 {
+        self.ids.partition_point(|&other| other < id) as u32
     }
 }
