@@ -318,6 +318,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let (what, instead) = ("--into, which records whole pages", "record them by themselves");
         return Err(failure(hapax_dedup::Error::OwnTexts { what, instead }));
     }
+    let twice = arguments.into.is_some() && arguments.out.is_some();
+    if twice && arguments.inputs.iter().any(|input| input == "-") {
+        let what = "standard input can be read only once; save it to a file, or leave out --out or --into";
+        return Err(Failure::Arguments(what.to_owned()));
+    }
     if let Some(store) = &arguments.into {
         super::page::add::must_be(&arguments.wanted(), store)?;
     }
