@@ -157,7 +157,10 @@ impl Libraries {
         table("In the program and the Python package", rows(&self.handed_on));
         let holds = |name: &str| self.handed_on.iter().any(|(known, _)| known == name);
         let along = ALONGSIDE.iter().filter(|(within, ..)| holds(within));
-        table("C sources and data that come with them", along.map(|(_, name, of)| (*name, *of)).collect());
+        table(
+            "C sources and data that come with them",
+            along.map(|(_, name, of)| (*name, *of)).collect(),
+        );
         table("Only in tests, benchmarks and tools", rows(&self.tools));
         text
     }

@@ -20,7 +20,9 @@ use hapax::group::rules::DEFAULT_RULES;
 use hapax::group::{Rules, Scope};
 use hapax::similarity::MinSimilarity;
 use hapax_corpus::Shard;
-use hapax_dedup::{Confirm, Finished, Frames, KeptFormat, Layout, Made, Options, Stage, Watch, key};
+use hapax_dedup::{
+    Confirm, Finished, Frames, KeptFormat, Layout, Made, Options, Stage, Watch, key,
+};
 use hapax_store::{Settings, Wanted};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -320,7 +322,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let twice = arguments.into.is_some() && arguments.out.is_some();
     if twice && arguments.inputs.iter().any(|input| input == "-") {
-        let what = "standard input can be read only once; save it to a file, or leave out --out or --into";
+        let what =
+            "standard input can be read only once; save it to a file, or leave out --out or --into";
         return Err(Failure::Arguments(what.to_owned()));
     }
     if let Some(store) = &arguments.into {
@@ -355,9 +358,10 @@ fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), 
 /// interrupted while it records can be continued: recording a page twice changes nothing.
 fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let mut shown = Shown::start(arguments.reading.quiet);
-    shown.record = arguments.into.as_deref().map(|store| -> Recording<'_> {
-        Box::new(move || record(arguments, options, store))
-    });
+    shown.record = arguments
+        .into
+        .as_deref()
+        .map(|store| -> Recording<'_> { Box::new(move || record(arguments, options, store)) });
     let finished = match &arguments.out {
         Some(out) if !arguments.dry_run => {
             hapax_dedup::dedup(&arguments.inputs, out, options, &mut shown)
