@@ -419,10 +419,8 @@ mod tests {
             let forged = alike(0.0).map(|refuted| 1.0 - refuted);
             println!("{bound}: forged {forged:?}; refuted 0.1, 0.2, 0.3, 0.4 alike: {at:?}");
             assert!(forged.iter().all(|passing| *passing < 1e-3), "{bound}: {forged:?}");
-            assert!(
-                alike(0.3)[0] < 0.05 && alike(0.2)[0] < 0.53 && alike(0.2)[1] < 0.01,
-                "{bound}: {at:?}"
-            );
+            assert!(alike(0.3)[0] < 0.05 && alike(0.2)[0] < 0.53, "{bound}: {at:?}");
+            assert!(bound > LEAST_KEYED_BOUND || alike(0.2)[1] < 0.01, "{bound}: {at:?}");
         }
     }
 
