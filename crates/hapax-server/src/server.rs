@@ -12,6 +12,7 @@ use crate::state::{Service, StartError};
 use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
+use hapax_store::StoreError;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -188,16 +189,26 @@ async fn sample(service: Arc<Service>) {
 
 /// Verifies the repository's file piece by piece, continuously. Damage is reported by `/readyz`.
 async fn scrub(service: Arc<Service>) {
-    let mut next = 0;
+    let (mut next, mut failing) = (0, false);
     loop {
         tokio::time::sleep(SCRUB_EVERY).await;
         let repository = service.repository.clone();
         let scrubbed = tokio::task::spawn_blocking(move || repository.scrub(next, SCRUB_FOR));
         next = match scrubbed.await {
-            Ok(Ok(next)) => next,
-            Ok(Err(error)) => {
+            Ok(Ok(next)) => {
+                failing = false;
+                next
+            }
+            Ok(Err(error @ StoreError::Damaged { .. })) => {
                 tracing::error!("{error}");
                 return;
+            }
+            // A disk that recovers is checked again.
+            Ok(Err(error)) => {
+                if !std::mem::replace(&mut failing, true) {
+                    tracing::warn!("the file cannot be checked, and is tried again: {error}");
+                }
+                next
             }
             Err(_) => return,
         };

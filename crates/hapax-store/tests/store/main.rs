@@ -5,6 +5,7 @@
 //! | `line` | pages on a line, of which only neighbours match |
 //! | `model` | any operations, compared with groups in memory |
 //! | `operations` | one behaviour at a time |
+//! | `scrubbing` | checks of the file while it is written |
 //! | `recrawl` | pages that are fetched again: kept copies, verdicts and events |
 //! | `forged` | forged public signatures, and pages without a text |
 //! | `frames` | pages of one host that share a frame |
@@ -39,4 +40,5 @@ mod old_format;
 mod operations;
 mod recrawl;
 mod repairing;
+mod scrubbing;
 mod together;
