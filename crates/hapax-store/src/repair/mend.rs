@@ -5,6 +5,7 @@
 
 use super::survey::Survey;
 use crate::codec;
+use crate::contents;
 use crate::error::Outcome;
 use crate::tables::{self, pair};
 use hapax::group::live::{Check, GroupId, GroupRecord, PageId, PageRecord};
@@ -54,6 +55,7 @@ pub(super) fn write(db: &Database, survey: &mut Survey) -> Outcome<()> {
     }
     write_groups(&writing, survey)?;
     write_places(&writing, survey)?;
+    contents::rebuild(&writing)?;
     if survey.drop_events {
         writing.open_table(tables::EVENTS)?.retain(|_, _| false)?;
         survey.counters.dropped_events = survey.counters.last_event;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 const PAGES: u32 = 900;
-const FILES: u64 = 40;
+const FILES: u64 = 120;
 const BLOCK: usize = 4096;
 
 fn url(n: u32) -> String {

@@ -11,6 +11,7 @@
 //! | `frames` | pages of one host that share a frame |
 //! | `copying` | increments, backups and standbys |
 //! | `browsing` | pages by address, groups by number and size |
+//! | `dense` | many pages with one fingerprint |
 //! | `damaged` | many damaged files: detected, refused, repaired |
 //! | `faults` | invalid files |
 //! | `markets` | effects of settings: markets, scopes, repaired groups |
@@ -27,6 +28,7 @@ mod bad_disk;
 mod browsing;
 mod copying;
 mod damaged;
+mod dense;
 mod faults;
 mod forged;
 mod frames;
