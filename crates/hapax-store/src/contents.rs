@@ -103,16 +103,28 @@ pub(crate) fn under(
     Ok(pages)
 }
 
-/// Derives all rows from the page records.
-pub(crate) fn rebuild(writing: &WriteTransaction) -> Outcome<()> {
+/// Derives all rows from the page records. Returns the number of rows that were missing or wrong.
+pub(crate) fn rebuild(writing: &WriteTransaction) -> Outcome<u64> {
     let mut table = writing.open_table(CONTENTS)?;
-    table.retain(|_, ()| false)?;
-    for row in writing.open_table(tables::PAGES)?.iter()? {
+    let pages = writing.open_table(tables::PAGES)?;
+    let mut differ = 0;
+    table.retain(|key, ()| {
+        let [.., a, b, c, d] = *key;
+        let page = PageId(u32::from_be_bytes([a, b, c, d]));
+        let row = pages.get(page.0).ok().flatten();
+        let data = row.and_then(|row| codec::read_page(page, row.value()).ok());
+        let right = data.is_some_and(|data| keys(page, &data).contains(key));
+        differ += u64::from(!right);
+        right
+    })?;
+    for row in pages.iter()? {
         let (id, bytes) = row?;
         let page = PageId(id.value());
         // An unreadable record is reported by the check, and repaired.
         let Ok(data) = codec::read_page(page, bytes.value()) else { continue };
-        replace(&mut table, &[], &keys(page, &data))?;
+        for key in keys(page, &data) {
+            differ += u64::from(table.insert(&key, ())?.is_none());
+        }
     }
-    Ok(())
+    Ok(differ)
 }
