@@ -4,6 +4,7 @@
 //! request; clients that sent only a part of a request, or do not read their events, are cut off after two
 //! seconds; then the writer finishes accepted writes, and the repository is closed.
 
+use crate::clock;
 use crate::history;
 use crate::idle::Idle;
 use crate::middleware;
@@ -20,7 +21,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
@@ -110,6 +111,15 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
         };
         let open = service.connections.open();
         let _ = stream.set_nodelay(true);
+        if !clock::is_writable(SystemTime::now()) {
+            let service = service.clone();
+            tokio::spawn(async move {
+                clock::refuse(stream).await;
+                service.connections.ended(&open);
+                drop(room);
+            });
+            continue;
+        }
         let idle = service.config.limits.idle_time();
         let app = app.clone();
         let of = open.clone();
