@@ -8,6 +8,7 @@
 //! | `recrawl` | the share of a recrawl that is answered in tier 1, and the time saved (figure 8) |
 //! | `accuracy` | page by page compared with one all-to-all run (table 1) |
 //! | `open` | the time to open a large repository |
+//! | `scrub` | that checks of the file under load report no damage that is none |
 //! | `kill` | that nothing acknowledged is lost when a process is killed hundreds of times |
 #![expect(clippy::print_stdout, reason = "a program that prints its tables")]
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on stops")]
@@ -21,6 +22,7 @@ mod opening;
 mod pages;
 mod plot;
 mod recrawl;
+mod scrub;
 mod web;
 
 use clap::{Parser, Subcommand};
@@ -44,6 +46,8 @@ enum Benchmark {
     Accuracy(accuracy::Options),
     /// Opening a large repository
     Open(opening::Options),
+    /// Check the file while it is written and read slowly
+    Scrub(scrub::Options),
     /// Kill a process that observes, many times
     Kill(kill::Options),
     /// The process that `kill` kills
@@ -58,6 +62,7 @@ fn main() -> anyhow::Result<()> {
         Benchmark::Recrawl(options) => recrawl::run(&options),
         Benchmark::Accuracy(options) => accuracy::run(&options),
         Benchmark::Open(options) => opening::run(&options),
+        Benchmark::Scrub(options) => scrub::run(&options),
         Benchmark::Kill(options) => kill::run(&options),
         Benchmark::Victim(options) => kill::victim(&options),
     }

@@ -21,6 +21,7 @@
 
 pub mod access;
 mod bodies;
+mod clock;
 pub mod config;
 mod connections;
 pub mod error;

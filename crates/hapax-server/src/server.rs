@@ -4,6 +4,7 @@
 //! request; clients that sent only a part of a request, or do not read their events, are cut off after two
 //! seconds; then the writer finishes accepted writes, and the repository is closed.
 
+use crate::clock;
 use crate::history;
 use crate::idle::Idle;
 use crate::middleware;
@@ -12,6 +13,7 @@ use crate::state::{Service, StartError};
 use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
+use hapax_store::StoreError;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,7 +21,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
@@ -109,6 +111,15 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
         };
         let open = service.connections.open();
         let _ = stream.set_nodelay(true);
+        if !clock::is_writable(SystemTime::now()) {
+            let service = service.clone();
+            tokio::spawn(async move {
+                clock::refuse(stream).await;
+                service.connections.ended(&open);
+                drop(room);
+            });
+            continue;
+        }
         let idle = service.config.limits.idle_time();
         let app = app.clone();
         let of = open.clone();
@@ -188,16 +199,26 @@ async fn sample(service: Arc<Service>) {
 
 /// Verifies the repository's file piece by piece, continuously. Damage is reported by `/readyz`.
 async fn scrub(service: Arc<Service>) {
-    let mut next = 0;
+    let (mut next, mut failing) = (0, false);
     loop {
         tokio::time::sleep(SCRUB_EVERY).await;
         let repository = service.repository.clone();
         let scrubbed = tokio::task::spawn_blocking(move || repository.scrub(next, SCRUB_FOR));
         next = match scrubbed.await {
-            Ok(Ok(next)) => next,
-            Ok(Err(error)) => {
+            Ok(Ok(next)) => {
+                failing = false;
+                next
+            }
+            Ok(Err(error @ StoreError::Damaged { .. })) => {
                 tracing::error!("{error}");
                 return;
+            }
+            // A disk that recovers is checked again.
+            Ok(Err(error)) => {
+                if !std::mem::replace(&mut failing, true) {
+                    tracing::warn!("the file cannot be checked, and is tried again: {error}");
+                }
+                next
             }
             Err(_) => return,
         };

@@ -8,7 +8,7 @@
 //! continue at a standby. Does not decide who is the primary.
 
 use crate::state::Service;
-use hapax_client::client::Client;
+use hapax_client::client::{Client, ClientError};
 use hapax_store::backups::{self, SUFFIX};
 use hapax_store::{Integrity, Position, Repository, Role, StoreError, Texts, receive};
 use std::collections::BTreeMap;
@@ -51,7 +51,18 @@ pub enum FollowError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Client(#[from] hapax_client::client::ClientError),
+    Client(#[from] ClientError),
+}
+
+impl FollowError {
+    /// Whether the source has another history than the copy.
+    fn is_of_history(&self) -> bool {
+        match self {
+            Self::Store(error) => matches!(error, StoreError::OtherHistory { .. }),
+            Self::Client(ClientError::Refused { code, .. }) => code == "other_history",
+            Self::Client(_) => false,
+        }
+    }
 }
 
 impl Source {
@@ -122,6 +133,13 @@ impl Source {
             }
             Self::Backups(place) => {
                 let there = backups::list(place)?;
+                if let Some(last) = there.last() {
+                    // Otherwise a primary that went back would seem to have nothing new.
+                    last.header.lineage.continues(&ours).map_err(|what| {
+                        let what = format!("of backup `{}`, this one says: {what}", last.name);
+                        StoreError::OtherHistory { folder: store.folder().to_owned(), what }
+                    })?;
+                }
                 let next = there.iter().find(|it| {
                     let from = it.header.from.map_or(0, |from| from.commit);
                     from <= ours.commit && ours.commit < it.header.to.commit
@@ -131,8 +149,8 @@ impl Source {
                 let mut read =
                     read.map_err(|error| StoreError::Copy { what: error.to_string() })?;
                 store.apply_increment(&mut read, texts)?;
-                let made = UNIX_EPOCH + Duration::from_secs(next.header.made);
-                let age = made.elapsed().unwrap_or_default();
+                let made = UNIX_EPOCH.checked_add(Duration::from_secs(next.header.made));
+                let age = made.and_then(|made| made.elapsed().ok()).unwrap_or_default();
                 Ok(Some((
                     Instant::now().checked_sub(age).unwrap_or_else(Instant::now),
                     next.header.to,
@@ -148,20 +166,31 @@ pub struct Following {
     source: Source,
     /// Everything acknowledged before this time is here.
     as_of: Mutex<Option<Instant>>,
+    /// Why the source cannot be followed any more: it has another history.
+    parted: Mutex<Option<String>>,
     over: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Following {
     pub fn new(source: Source) -> Self {
-        let (as_of, thread) = (Mutex::default(), Mutex::default());
-        Self { source, as_of, over: AtomicBool::new(false), thread }
+        let (as_of, parted, thread) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { source, as_of, parted, over: AtomicBool::new(false), thread }
     }
 
     /// Maximum age of what is missing here; `None` before the first increment.
     pub fn behind(&self) -> Option<Duration> {
         let as_of = *self.as_of.lock().unwrap_or_else(PoisonError::into_inner);
         as_of.map(|as_of| as_of.elapsed())
+    }
+
+    /// Why the source cannot be followed any more, if it has another history than this copy.
+    pub fn parted(&self) -> Option<String> {
+        self.parted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_parted(&self, why: Option<String>) {
+        *self.parted.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
     pub fn end(&self) {
@@ -196,12 +225,28 @@ fn follow(service: &Service) {
             Ok(Some((as_of, position))) => {
                 *following.as_of.lock().unwrap_or_else(PoisonError::into_inner) = Some(as_of);
                 service.changed.send_modify(|commits| *commits += 1);
+                following.set_parted(None);
                 if std::mem::take(&mut failing) {
                     tracing::info!("following again, at commit {}", position.commit);
                 }
             }
-            Ok(None) => std::thread::sleep(AGAIN),
+            Ok(None) => {
+                following.set_parted(None);
+                std::thread::sleep(AGAIN);
+            }
             Err(_) if repository.role() != Role::Standby => return,
+            Err(error) if error.is_of_history() => {
+                let why = error.to_string();
+                if following.parted().as_ref() != Some(&why) {
+                    tracing::error!(
+                        "cannot follow, because the source went back or is another: {why}; if it \
+                         was restored, copy it again to an empty folder, or promote this standby"
+                    );
+                    following.set_parted(Some(why));
+                }
+                failing = true;
+                std::thread::sleep(AGAIN);
+            }
             Err(error) => {
                 if !std::mem::replace(&mut failing, true) {
                     tracing::warn!("cannot follow, and tries again: {error}");

@@ -37,27 +37,25 @@ impl Blocks {
     /// Drops the checksums of bytes that are about to be overwritten.
     pub(crate) fn forget(&self, offset: u64, len: usize) {
         let (first, end) = (offset / BLOCK as u64, (offset + len as u64).div_ceil(BLOCK as u64));
-        let sums = self.sums.read().unwrap_or_else(PoisonError::into_inner);
-        if sums.len() < end as usize {
-            drop(sums);
+        let len = self.sums.read().unwrap_or_else(PoisonError::into_inner).len();
+        if len < end as usize {
             let mut sums = self.sums.write().unwrap_or_else(PoisonError::into_inner);
             let more = (end as usize).saturating_sub(sums.len());
             sums.extend(std::iter::repeat_with(|| AtomicU32::new(UNKNOWN)).take(more));
-            return;
         }
-        sums[first as usize..end as usize]
-            .iter()
-            .for_each(|sum| sum.store(UNKNOWN, Ordering::Release));
+        let sums = self.sums.read().unwrap_or_else(PoisonError::into_inner);
+        let of = sums.get(first as usize..end as usize).unwrap_or(&[]);
+        of.iter().for_each(|sum| sum.store(UNKNOWN, Ordering::Release));
     }
 
-    /// The first block of bytes read at `offset` that differs from what was written; `None` if all
-    /// are correct.
-    pub(crate) fn wrong(&self, offset: u64, bytes: &[u8]) -> Option<u64> {
-        let mut wrong = None;
+    /// The blocks of bytes read at `offset` whose checksums differ from the present ones. If blocks
+    /// may be written meanwhile, this proves nothing.
+    pub(crate) fn wrong(&self, offset: u64, bytes: &[u8]) -> Vec<u64> {
+        let mut wrong = Vec::new();
         self.each(offset, bytes, |known, sum, block| {
             let known = known.load(Ordering::Acquire);
             if known != UNKNOWN && known != sum {
-                wrong = wrong.or(Some(block));
+                wrong.push(block);
             }
         });
         wrong

@@ -18,6 +18,8 @@ const PLAIN_FORMAT: u8 = 2;
 const KEYED_FORMAT: u8 = 3;
 const OWN_FORMAT: u8 = 2;
 const LAST_FORMAT: u8 = KEYED_FORMAT + OWN_FORMAT;
+/// Added to the format of a dense page.
+const DENSE: u8 = 128;
 const HAS_CONTENT: u8 = 1;
 const HAS_SCORE: u8 = 2;
 const HAS_FETCHED: u8 = 4;
@@ -65,8 +67,9 @@ pub(crate) fn write_page(id: PageId, page: &PageData, out: &mut Vec<u8>) {
     let keyed = page.keyed.as_ref().filter(|_| page.comparable.is_some());
     let own = page.own.filter(|_| page.comparable.is_some());
     let format = if keyed.is_some() { KEYED_FORMAT } else { PLAIN_FORMAT };
+    let format = if own.is_some() { format + OWN_FORMAT } else { format };
     out.extend([
-        if own.is_some() { format + OWN_FORMAT } else { format },
+        format | flag(page.dense, DENSE),
         flag(page.comparable.is_some(), HAS_CONTENT)
             | flag(page.score.is_some(), HAS_SCORE)
             | flag(page.fetched.is_some(), HAS_FETCHED)
@@ -108,6 +111,7 @@ pub(crate) fn read_page(id: PageId, bytes: &[u8]) -> Outcome<PageData> {
 fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
     let mut fields = Reader(bytes);
     let (format, flags, sum) = (fields.u8()?, fields.u8()?, fields.u32()?);
+    let (format, dense) = (format & !DENSE, format & DENSE != 0);
     if !(1..=LAST_FORMAT).contains(&format) || sum != checksum(id, fields.0) {
         return None;
     }
@@ -161,6 +165,7 @@ fn parse_page(id: PageId, bytes: &[u8]) -> Option<PageData> {
         first_seen,
         recorded,
         scope,
+        dense,
         named_canonical: has(NAMED),
         canonical,
     })

@@ -6,6 +6,7 @@
 //! original.
 
 use crate::changes;
+use crate::contents;
 use crate::disk::{self, Disk, RealDisk};
 use crate::error::{Outcome, StoreError, guarded};
 use crate::increment::Rows;
@@ -64,6 +65,7 @@ fn copy(view: &View, to: &Database) -> Outcome<()> {
         crate::confirm::SECRET,
         tables::COUNTERS,
         tables::PAGES,
+        contents::CONTENTS,
         tables::URLS,
         tables::NAMES,
         tables::FORMER,

@@ -15,11 +15,11 @@ use std::io::{self, Write};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Bytes per read when scrubbing.
 const SCRUBBED: usize = 1 << 20;
-/// Number of reads before a block is considered damaged.
+/// Number of reads that must give the same wrong block before it is considered damaged.
 const READS: usize = 3;
 
 /// An access to a file.
@@ -48,6 +48,13 @@ pub enum Permit {
 /// Decides about every access.
 pub trait Disk: Debug + Send + Sync {
     fn permit(&self, file: &Path, access: Access) -> Permit;
+
+    /// Called after the store's file was read at an offset. May take long or change the bytes, like
+    /// a slow or faulty transfer. No write happens during reads of a single block of 4 KiB, so this
+    /// must not wait for one.
+    fn transfer(&self, file: &Path, offset: u64, bytes: &mut [u8]) {
+        let _ = (file, offset, bytes);
+    }
 }
 
 /// Allows everything; errors come from the operating system.
@@ -134,6 +141,10 @@ struct Inner {
     disk: Arc<dyn Disk>,
     watch: Arc<Watch>,
     blocks: Blocks,
+    /// Held while the file and its checksums change, so that whoever holds it can compare them.
+    writing: Mutex<()>,
+    /// Whether the file was closed: then it may be written through another handle.
+    closed: AtomicBool,
     /// Whether every block in use has a checksum.
     known: AtomicBool,
 }
@@ -146,8 +157,9 @@ impl StoreFile {
         watch: Arc<Watch>,
     ) -> Result<Self, redb::DatabaseError> {
         let (file, path) = (FileBackend::new(handle)?, path.to_owned());
-        let (blocks, known) = (Blocks::default(), AtomicBool::new(false));
-        Ok(Self(Arc::new(Inner { file, path, disk, watch, blocks, known })))
+        let (blocks, writing) = (Blocks::default(), Mutex::default());
+        let (closed, known) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self(Arc::new(Inner { file, path, disk, watch, blocks, writing, closed, known })))
     }
 
     /// Reads the file if it was closed properly. redb decides what is valid in a file that was not.
@@ -206,18 +218,55 @@ impl StoreFile {
     /// Verifies the file from an offset while `go_on` is true. Returns the offset to continue at; 0
     /// after the end.
     pub(crate) fn scrub(&self, from: u64, go_on: &dyn Fn() -> bool) -> io::Result<u64> {
-        let len = self.len()?;
         let mut buffer = vec![0; SCRUBBED];
         let mut at = from - from % BLOCK as u64;
-        while at < len {
+        loop {
+            let len = self.len()?;
+            if at >= len {
+                return Ok(0);
+            }
             let piece = &mut buffer[..SCRUBBED.min((len - at) as usize)];
-            self.read(at, piece)?;
-            at += piece.len() as u64;
+            let end = at + piece.len() as u64;
+            match self.read(at, piece) {
+                Ok(()) => at = end,
+                Err(_) if self.0.closed.load(Ordering::Acquire) => return Ok(at),
+                // It was shortened meanwhile.
+                Err(_) if self.len()? < end && self.0.watch.damage.get().is_none() => {}
+                Err(error) => return Err(error),
+            }
             if !go_on() {
-                break;
+                return Ok(if at < len { at } else { 0 });
             }
         }
-        Ok(if at < len { at } else { 0 })
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.0.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a block again while nothing is written. It is damaged only if it is wrong then, too,
+    /// and the same each time: before, it may have been written between reading it and comparing.
+    fn read_alone(&self, block: u64, out: &mut [u8]) -> io::Result<()> {
+        let Inner { blocks, closed, watch, .. } = &*self.0;
+        let _alone = self.writing();
+        if closed.load(Ordering::Acquire) {
+            return Err(io::Error::other("the file is closed"));
+        }
+        let start = block * BLOCK as u64;
+        let bytes = format!("bytes {start} to {}", start + BLOCK as u64 - 1);
+        let mut first: Option<Vec<u8>> = None;
+        for _ in 0..READS {
+            self.read_raw(start, out)?;
+            if blocks.wrong(start, out).is_empty() {
+                return Ok(());
+            }
+            if *out != **first.get_or_insert_with(|| out.to_vec()) {
+                let what = format!("{bytes} differ from one read to the next");
+                return Err(io::Error::other(what));
+            }
+        }
+        let what = watch.damage.get_or_init(|| format!("{bytes} are not as written"));
+        Err(io::Error::new(io::ErrorKind::InvalidData, what.as_str()))
     }
 
     fn folder(&self) -> &Path {
@@ -226,7 +275,9 @@ impl StoreFile {
 
     fn read_raw(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         allowed(&*self.0.disk, &self.0.path, Access::Read)?;
-        self.0.file.read(offset, out)
+        self.0.file.read(offset, out)?;
+        self.0.disk.transfer(&self.0.path, offset, out);
+        Ok(())
     }
 
     /// Saves the block checksums for the next opening, if redb says that the file is closed
@@ -247,25 +298,17 @@ impl StorageBackend for StoreFile {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let mut wrong = None;
-        // Repeated, because the block may have been written in between, or the transfer may have
-        // failed rather than the disk.
-        for _ in 0..READS {
-            self.read_raw(offset, out)?;
-            wrong = self.0.blocks.wrong(offset, out);
-            if wrong.is_none() {
-                break;
-            }
+        self.read_raw(offset, out)?;
+        for block in self.0.blocks.wrong(offset, out) {
+            let start = (block * BLOCK as u64 - offset) as usize;
+            self.read_alone(block, &mut out[start..start + BLOCK])?;
         }
-        let Some(block) = wrong else { return Ok(()) };
-        let start = block * BLOCK as u64;
-        let what = format!("bytes {start} to {} are not as written", start + BLOCK as u64 - 1);
-        let what = self.0.watch.damage.get_or_init(|| what);
-        Err(io::Error::new(io::ErrorKind::InvalidData, what.as_str()))
+        Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         allowed(&*self.0.disk, &self.0.path, Access::Resize(len))?;
+        let _alone = self.writing();
         self.0.blocks.cut(len);
         self.0.file.set_len(len)
     }
@@ -277,6 +320,7 @@ impl StorageBackend for StoreFile {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let _alone = self.writing();
         self.0.blocks.forget(offset, data.len());
         match self.0.disk.permit(&self.0.path, Access::Write(data.len())) {
             Permit::Go => {
@@ -295,6 +339,8 @@ impl StorageBackend for StoreFile {
     fn close(&self) -> io::Result<()> {
         // Only a cache: without it, the file is read on opening.
         let _ = self.keep_blocks();
+        let _alone = self.writing();
+        self.0.closed.store(true, Ordering::Release);
         self.0.file.close()
     }
 

@@ -4,7 +4,7 @@
 //! repository is closed, and appears by renaming.
 //!
 //! ```text
-//!   0   8  HPXLIVE1
+//!   0   8  HPXLIVE2
 //!   8   8  commit it belongs to
 //!   16  8  XXH3 of the bytes before
 //!   24     a segment, with checksums of its own
@@ -21,7 +21,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) const FILE: &str = "index.segment";
-const MAGIC: &[u8; 8] = b"HPXLIVE1";
+const MAGIC: &[u8; 8] = b"HPXLIVE2";
 const HEADER: usize = 24;
 /// The engine of large segments.
 pub(crate) const ENGINE: SegmentEngine = SegmentEngine::Tables(4);

@@ -5,6 +5,7 @@
 
 use crate::checksums::Tables;
 use crate::codec;
+use crate::contents;
 use crate::disk::{Disk, RealDisk};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_search};
 use crate::opening;
@@ -106,7 +107,7 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
     let groups = view.groups();
     let state = groups.state();
     let mut indexed: Vec<(Fingerprint, u64)> = Vec::new();
-    let (mut members, mut sources) = (0, 0);
+    let (mut members, mut sources, mut sought) = (0, 0, 0);
     for row in names.iter()? {
         let (id, url) = row?;
         let (page, url) = (PageId(id.value()), url.value());
@@ -153,8 +154,13 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
             }
             None => {}
         }
-        indexed
-            .extend(data.comparable.map(|comparable| (comparable.fingerprint, u64::from(page.0))));
+        let keys = contents::keys(page, &data);
+        sought += keys.len() as u64;
+        for key in &keys {
+            let there = view.tables.contents.get(key)?.is_some();
+            found.expect(there, || format!("page {page} is not found by its content"));
+        }
+        indexed.extend(data.indexed().map(|fingerprint| (fingerprint, u64::from(page.0))));
     }
     for (what, rows, expected) in [
         ("addresses", urls.len()?, found.pages),
@@ -162,6 +168,7 @@ fn check_pages(view: &View, found: &mut Integrity) -> Outcome<()> {
         ("places", state.tables.places.len()?, found.pages),
         ("members", state.tables.members.len()?, members),
         ("redirects", state.tables.sources.len()?, sources),
+        ("rows of contents", view.tables.contents.len()?, sought),
         ("index entries", view.index.len() as u64, indexed.len() as u64),
     ] {
         found.expect(rows == expected, || format!("there are {rows} {what}, not {expected}"));

@@ -153,7 +153,7 @@ impl Lineage {
     ///
     /// A description: the copies are of different repositories, or the other one has commits that
     /// this one never had.
-    pub(crate) fn continues(&self, position: &Position) -> Result<(), String> {
+    pub fn continues(&self, position: &Position) -> Result<(), String> {
         match self.after(position.epoch) {
             None => Err("it is a copy of another repository".into()),
             Some(Some(next)) if position.commit > next.commit => Err(format!(
@@ -176,6 +176,11 @@ impl Lineage {
             Some(Some(next)) if event > next.event => Err(Some(next.event)),
             Some(_) => Ok(()),
         }
+    }
+
+    /// The last event that every history has that is part of this one; `None` if there is only one.
+    pub fn common_event(&self) -> Option<u64> {
+        self.0.iter().skip(1).map(|epoch| epoch.event).min()
     }
 
     pub(crate) fn read(meta: &impl ReadableTable<&'static str, &'static str>) -> Outcome<Self> {
@@ -250,6 +255,7 @@ mod tests {
         assert_eq!(lineage.follows(7, 31), Err(Some(30)));
         assert_eq!(lineage.follows(8, 99), Ok(()));
         assert_eq!(lineage.follows(1, 0), Err(None));
+        assert_eq!((lineage.common_event(), Lineage::default().common_event()), (Some(30), None));
     }
 
     #[test]

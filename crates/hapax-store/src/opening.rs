@@ -7,6 +7,7 @@ use crate::changes;
 use crate::checksums::Tables;
 use crate::codec;
 use crate::confirm;
+use crate::contents;
 use crate::disk::{Disk, StoreFile, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded, of_segment};
 use crate::frames;
@@ -103,6 +104,7 @@ pub(crate) fn make_tables(db: &Database, settings: &Settings) -> Outcome<()> {
     confirm::make(&transaction)?;
     frames::make(&transaction)?;
     transaction.open_table(tables::PAGES)?;
+    transaction.open_table(contents::CONTENTS)?;
     transaction.open_table(tables::URLS)?;
     transaction.open_table(tables::NAMES)?;
     transaction.open_table(tables::FORMER)?;
@@ -245,8 +247,8 @@ pub(crate) fn rebuild(db: &Database, settings: &Settings) -> Outcome<LiveIndex> 
     for row in reading.open_table(tables::PAGES)?.iter()? {
         let (id, bytes) = row?;
         let page = PageId(id.value());
-        if let Some(comparable) = codec::read_page(page, bytes.value())?.comparable {
-            entries.push(Entry { fingerprint: comparable.fingerprint, id: u64::from(page.0) });
+        if let Some(fingerprint) = codec::read_page(page, bytes.value())?.indexed() {
+            entries.push(Entry { fingerprint, id: u64::from(page.0) });
         }
     }
     let count = entries.len();

@@ -3,6 +3,7 @@
 //! An address is any text of 1 to [`LONGEST_URL`] bytes and is compared as written, without resolving or
 //! normalizing it. Does not compare pages or place them in groups.
 
+use crate::contents::in_scope;
 use crate::error::StoreError;
 use crate::frames::Own;
 use hapax::fingerprint::{ContentHash, Fingerprint, Signature, SignedPage, Sketch};
@@ -116,6 +117,8 @@ pub(crate) struct PageData {
     pub(crate) first_seen: Option<u64>,
     pub(crate) recorded: Option<u64>,
     pub(crate) scope: ScopeKey,
+    /// Whether more pages have close fingerprints than are compared.
+    pub(crate) dense: bool,
     pub(crate) named_canonical: bool,
     pub(crate) canonical: Option<String>,
 }
@@ -135,6 +138,7 @@ impl PageData {
             first_seen: None,
             recorded: None,
             scope: ScopeKey::ALL,
+            dense: false,
             named_canonical: false,
             canonical: None,
         }
@@ -149,6 +153,12 @@ impl PageData {
     /// Whether a newer frame of its host exists than the one it was compared under.
     pub(crate) fn is_due(&self) -> bool {
         self.own.is_some_and(|own| own.compared_under < own.version)
+    }
+
+    /// The fingerprint under which the index has it.
+    pub(crate) fn indexed(&self) -> Option<Fingerprint> {
+        let comparable = self.comparable.as_ref()?;
+        Some(in_scope(comparable.fingerprint, self.scope))
     }
 
     pub(crate) fn same_content(&self, other: &Self) -> bool {

@@ -55,7 +55,7 @@ pub struct Repository {
     // The view refers to the database, so it must be dropped first.
     view: Mutex<Arc<View>>,
     writer: Mutex<Writer>,
-    queue: Queue<Job, JobResult>,
+    queue: Queue<Vec<Job>, Vec<JobResult>>,
     index: Arc<LiveIndex>,
     merger: Merger,
     folder: PathBuf,

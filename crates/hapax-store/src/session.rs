@@ -8,6 +8,7 @@
 
 use crate::changes::{self, Changed};
 use crate::codec;
+use crate::contents;
 use crate::error::{Fault, Outcome, of_groups, of_segment};
 use crate::frames::{Frames, Learning, OwnShown};
 use crate::increment::Part;
@@ -24,6 +25,8 @@ use hapax::group::{Rules, ScopeFacts};
 use hapax::index::Entry;
 use hapax::index::live::LiveIndex;
 use redb::{ReadableTable, Table, WriteTransaction};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// An operation of a session.
 #[derive(Clone, Debug)]
@@ -132,6 +135,7 @@ pub(crate) struct Session<'t, 'r> {
     urls: Table<'t, &'static str, u32>,
     names: Table<'t, u32, &'static str>,
     pages: Table<'t, u32, &'static [u8]>,
+    contents: Table<'t, &'static contents::Key, ()>,
     former: Table<'t, u32, (u64, &'static str)>,
     groups: LiveGroups<WriteState<'t>>,
     /// `None` if frames are off.
@@ -144,6 +148,8 @@ pub(crate) struct Session<'t, 'r> {
     record: Vec<u8>,
     /// The page that was written last, because operations mostly ask about it.
     recent: Option<(PageId, PageData)>,
+    /// Pages of this operation near which the index has more entries than are compared.
+    dense: RefCell<BTreeSet<PageId>>,
 }
 
 /// The pages as a session sees them.
@@ -152,10 +158,12 @@ macro_rules! world {
         Pages {
             pages: &$session.pages,
             names: &$session.names,
+            contents: &$session.contents,
             index: $session.index.snapshot(),
             comparing: $session.comparing,
             recent: $session.recent.as_ref(),
             memory: None,
+            dense: Some(&$session.dense),
         }
     };
 }
@@ -189,6 +197,7 @@ impl<'t, 'r> Session<'t, 'r> {
             urls: transaction.open_table(tables::URLS)?,
             names: transaction.open_table(tables::NAMES)?,
             pages: transaction.open_table(tables::PAGES)?,
+            contents: transaction.open_table(contents::CONTENTS)?,
             former: transaction.open_table(tables::FORMER)?,
             groups: LiveGroups::new(state, settings.rules.clone(), settings.groups),
             learning: match settings.frames {
@@ -202,6 +211,7 @@ impl<'t, 'r> Session<'t, 'r> {
             settings: settings.clone(),
             record: Vec::new(),
             recent: None,
+            dense: RefCell::default(),
         })
     }
 
@@ -260,6 +270,7 @@ impl<'t, 'r> Session<'t, 'r> {
             Op::DropEvents { up_to } => Answer::Counted(self.drop_events(*up_to)?),
         };
         self.sweep()?;
+        self.mark_dense()?;
         Ok(answer)
     }
 
@@ -282,6 +293,7 @@ impl<'t, 'r> Session<'t, 'r> {
             first_seen: old.first_seen,
             recorded: old.recorded,
             scope: self.settings.scope.key(&facts),
+            dense: old.dense,
             named_canonical: seen.named_canonical,
             canonical: seen.canonical.clone(),
         };
@@ -443,14 +455,26 @@ impl<'t, 'r> Session<'t, 'r> {
             self.groups.state_mut().touch(Part::Pages, page.0);
         }
         self.recent = Some((page, new.clone()));
-        let bits =
-            |data: &PageData| data.comparable.as_ref().map(|comparable| comparable.fingerprint);
-        let (was, is) = (old.and_then(bits), bits(new));
+        let was = old.map(|old| contents::keys(page, old)).unwrap_or_default();
+        contents::replace(&mut self.contents, &was, &contents::keys(page, new))?;
+        let (was, is) = (old.and_then(PageData::indexed), new.indexed());
         if was == is {
             return Ok(());
         }
         self.undo.push((page, was));
         set_index(self.index, page, is)
+    }
+
+    /// Lets pages be found by bands of their sketches that searches may otherwise not reach.
+    fn mark_dense(&mut self) -> Outcome<()> {
+        for page in self.dense.take() {
+            let row = self.pages.get(page.0)?.map(|row| codec::read_page(page, row.value()));
+            let Some(old) = row.transpose()? else { continue };
+            if !old.dense && old.comparable.is_some() {
+                self.put_page(page, Some(&old), &PageData { dense: true, ..old.clone() })?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the addresses of pages that lost their place in this operation.

@@ -5,6 +5,7 @@
 
 use crate::codec::{ChangeBytes, GroupBytes, PlaceBytes, UntimedBytes};
 use crate::confirm::{self, Confirm};
+use crate::contents;
 use crate::error::{Fault, Outcome};
 use crate::frames::{self, Frames};
 use crate::settings::Settings;
@@ -16,7 +17,7 @@ use redb::{ReadableTable, TableDefinition};
 use std::collections::BTreeMap;
 
 /// The format that is written, and the newest that can be read.
-pub(crate) const FORMAT: u32 = 4;
+pub(crate) const FORMAT: u32 = 5;
 /// Set while groups must elect winners again after an upgrade from an older format.
 const CHOOSE_AGAIN: &str = "choose again";
 /// Prefix of the names of markets in `meta`.
@@ -178,12 +179,17 @@ pub(crate) fn read_format(table: &impl ReadableTable<&'static str, &'static str>
     parsed(table, "format")
 }
 
-/// Upgrades an older file to the current format, in one commit. Formats 1 to 3 had no frames: their
+/// Upgrades an older file to the current format, in one commit. Formats 1 to 4 did not find pages
+/// by their content hash. Formats 1 to 3 had no frames: their
 /// pages are still compared as a whole. Formats 1 and 2 had no key: their pages have no keyed
 /// sketches, so their matches are kept until the pages are seen again.
 pub(crate) fn upgrade(transaction: &redb::WriteTransaction, from: u32) -> Outcome<()> {
     let mut meta = transaction.open_table(META)?;
     meta.insert("format", FORMAT.to_string().as_str())?;
+    contents::rebuild(transaction)?;
+    if from >= 4 {
+        return Ok(());
+    }
     meta.insert("frames", Frames::Off.name())?;
     frames::make(transaction)?;
     if from >= 3 {

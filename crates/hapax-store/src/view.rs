@@ -6,6 +6,7 @@
 //! costs as much as two lookups.
 
 use crate::codec::{self, ChangeBytes, GroupBytes, PlaceBytes};
+use crate::contents;
 use crate::error::{Outcome, of_groups};
 use crate::frames::{self, Frames, Own, OwnShown, host_of};
 use crate::page::{Nearest, Observation, PageData, PageInfo, Seen};
@@ -69,12 +70,17 @@ pub struct Stats {
 }
 
 /// The pages of a snapshot.
-pub(crate) type ReadPages<'a> =
-    Pages<'a, ReadOnlyTable<u32, &'static [u8]>, ReadOnlyTable<u32, &'static str>>;
+pub(crate) type ReadPages<'a> = Pages<
+    'a,
+    ReadOnlyTable<u32, &'static [u8]>,
+    ReadOnlyTable<u32, &'static str>,
+    ReadOnlyTable<&'static contents::Key, ()>,
+>;
 
 /// The tables for queries, as of one commit.
 pub(crate) struct OpenTables {
     pub(crate) pages: ReadOnlyTable<u32, &'static [u8]>,
+    pub(crate) contents: ReadOnlyTable<&'static contents::Key, ()>,
     pub(crate) urls: ReadOnlyTable<&'static str, u32>,
     pub(crate) names: ReadOnlyTable<u32, &'static str>,
     pub(crate) former: ReadOnlyTable<u32, (u64, &'static str)>,
@@ -92,6 +98,7 @@ impl OpenTables {
     pub(crate) fn of(transaction: &ReadTransaction) -> Outcome<Self> {
         Ok(Self {
             pages: transaction.open_table(tables::PAGES)?,
+            contents: transaction.open_table(contents::CONTENTS)?,
             urls: transaction.open_table(tables::URLS)?,
             names: transaction.open_table(tables::NAMES)?,
             former: transaction.open_table(tables::FORMER)?,
@@ -134,9 +141,9 @@ impl View {
 
     /// Access to the pages.
     pub(crate) fn world(&self) -> ReadPages<'_> {
-        let OpenTables { pages, names, .. } = &self.tables;
+        let OpenTables { pages, names, contents, .. } = &self.tables;
         let (index, comparing) = (self.index.clone(), Comparing::by(&self.settings));
-        Pages { pages, names, index, comparing, recent: None, memory: None }
+        Pages { pages, names, contents, index, comparing, recent: None, memory: None, dense: None }
     }
 
     pub(crate) fn id(&self, url: &str) -> Outcome<Option<PageId>> {

@@ -5,6 +5,7 @@
 
 use crate::codec;
 use crate::confirm::Confirm;
+use crate::contents::{self, in_scope};
 use crate::error::{Fault, Outcome, of_search};
 use crate::frames::{Own, host_of};
 use crate::page::{Observation, PageData, StoredComparable};
@@ -19,6 +20,8 @@ use hapax::similarity::{Evidence, Likeness, Matching, Policy};
 use redb::ReadableTable;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 /// Candidates of the index compared per requested match.
 const CANDIDATES_PER_MATCH: usize = 4;
@@ -123,15 +126,18 @@ fn recall<T: Clone>(list: &RefCell<Vec<(PageId, T)>>, page: PageId) -> Option<T>
 }
 
 /// Pages and their index at one moment.
-pub(crate) struct Pages<'a, P, N> {
+pub(crate) struct Pages<'a, P, N, C> {
     pub(crate) pages: &'a P,
     pub(crate) names: &'a N,
+    pub(crate) contents: &'a C,
     pub(crate) index: Snapshot,
     pub(crate) comparing: Comparing,
     /// A page whose record need not be read.
     pub(crate) recent: Option<&'a (PageId, PageData)>,
     /// Pages that need not be read twice, if nothing changes.
     pub(crate) memory: Option<&'a Memory>,
+    /// Receives the pages near which the index has more entries than are compared.
+    pub(crate) dense: Option<&'a RefCell<BTreeSet<PageId>>>,
 }
 
 pub(crate) fn page_data(
@@ -163,10 +169,11 @@ pub(crate) fn name_redirect(
     Ok(())
 }
 
-impl<P, N> Pages<'_, P, N>
+impl<P, N, C> Pages<'_, P, N, C>
 where
     P: ReadableTable<u32, &'static [u8]>,
     N: ReadableTable<u32, &'static str>,
+    C: ReadableTable<&'static contents::Key, ()>,
 {
     fn data(&self, page: PageId) -> Outcome<Cow<'_, PageData>> {
         match self.recent {
@@ -207,8 +214,9 @@ where
         self.comparing.likeness(one, other, || Ok(Some((self.name(a)?, self.name(b)?))))
     }
 
-    /// The pages other than `but` that match this content in this scope, nearest first. Reads the
-    /// address only if needed.
+    /// The pages other than `but` that match this content in this scope, nearest first: `limit` of
+    /// those with the same content, and then of [`candidates`](Self::candidates). Reads the address
+    /// only if needed.
     pub(crate) fn near_content(
         &self,
         side: Side<'_>,
@@ -217,22 +225,14 @@ where
         but: Option<PageId>,
         limit: usize,
     ) -> Outcome<Vec<Near>> {
-        let query = Query::from(side.comparable.fingerprint);
-        let within = self.comparing.policy.within;
-        let found = self.index.find_all(&query, within).map_err(of_search)?;
         let mut near = Vec::new();
-        let most = limit.saturating_mul(CANDIDATES_PER_MATCH).max(limit);
-        for candidate in found.iter().take(most) {
-            let page = PageId(candidate.id as u32);
-            if Some(page) == but {
-                continue;
-            }
+        let mut compare = |page: PageId, equal: bool| -> Outcome<bool> {
             // The index may be ahead of the snapshot of the tables.
-            let Some(row) = self.pages.get(page.0)? else { continue };
+            let Some(row) = self.pages.get(page.0)? else { return Ok(true) };
             let data = codec::read_page(page, row.value())?;
-            let Some(its) = Side::of(&data) else { continue };
-            if data.scope != scope {
-                continue;
+            let Some(its) = Side::of(&data) else { return Ok(true) };
+            if data.scope != scope || (data.content == *side.content) != equal {
+                return Ok(true);
             }
             let addresses = || Ok(Some((url()?, self.name(page)?)));
             let likeness = self.comparing.likeness(side, its, addresses)?;
@@ -241,12 +241,100 @@ where
                 if let Some(memory) = self.memory {
                     remember(&memory.pages, page, || data);
                 }
-                if near.len() == limit {
+            }
+            Ok(near.len() < limit)
+        };
+        let equal = contents::equal(self.contents, scope, side.content, limit.saturating_add(1))?;
+        let mut open = true;
+        for page in equal.into_iter().filter(|page| Some(*page) != but) {
+            open = compare(page, true)?;
+            if !open {
+                break;
+            }
+        }
+        if open {
+            for page in self.candidates(side, scope, but, limit)? {
+                if !compare(page, false)? {
                     break;
                 }
             }
         }
+        near.sort_unstable_by_key(|near| (near.likeness.distance, near.page));
         Ok(near)
+    }
+
+    /// The pages to compare with this content: all within the bound, nearest first. If these are
+    /// more than [`CANDIDATES_PER_MATCH`] for each of `limit` matches, half as many of the nearest,
+    /// then of the earliest pages, then of those that share a band of the sketch.
+    fn candidates(
+        &self,
+        side: Side<'_>,
+        scope: ScopeKey,
+        but: Option<PageId>,
+        limit: usize,
+    ) -> Outcome<Vec<PageId>> {
+        let query = Query::from(in_scope(side.comparable.fingerprint, scope));
+        let most = limit.saturating_mul(CANDIDATES_PER_MATCH);
+        let (mut nearest, mut earliest) = (Smallest::of(most), Smallest::of(most / 2));
+        let mut found = 0;
+        let searched =
+            self.index.visit_batch(&[query], self.comparing.policy.within, &mut |_, m| {
+                if but != Some(PageId(m.id as u32)) {
+                    found += 1;
+                    nearest.add((m.distance, m.id as u32));
+                    earliest.add(m.id as u32);
+                }
+                ControlFlow::Continue(())
+            });
+        searched.map_err(of_search)?;
+        let mut pages: Vec<u32> = nearest.sorted().into_iter().map(|(_, page)| page).collect();
+        if found > most {
+            if let (Some(dense), Some(page)) = (self.dense, but) {
+                dense.borrow_mut().insert(page);
+            }
+            pages.truncate(most / 2);
+            pages.extend(earliest.sorted());
+            let each = (most / 2).div_ceil(contents::BANDS);
+            for band in contents::bands(&side.comparable.sketch) {
+                let sharing = contents::under(self.contents, scope, band, each)?;
+                pages.extend(sharing.iter().map(|page| page.0));
+            }
+            let mut seen = BTreeSet::new();
+            pages.retain(|&page| but != Some(PageId(page)) && seen.insert(page));
+        }
+        Ok(pages.into_iter().map(PageId).collect())
+    }
+}
+
+/// The smallest values among many.
+struct Smallest<T> {
+    most: usize,
+    values: Vec<T>,
+}
+
+impl<T: Ord> Smallest<T> {
+    const fn of(most: usize) -> Self {
+        Self { most, values: Vec::new() }
+    }
+
+    fn add(&mut self, value: T) {
+        self.values.push(value);
+        if self.values.len() >= self.most.saturating_mul(2).max(2) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.values.len() > self.most {
+            self.values.select_nth_unstable(self.most);
+            self.values.truncate(self.most);
+        }
+    }
+
+    fn sorted(mut self) -> Vec<T> {
+        self.cut();
+        self.values.sort_unstable();
+        self.values
     }
 }
 
@@ -259,10 +347,11 @@ const NEAREST_SCANNED: usize = 1 << 24;
 /// Sketches of unrelated pages are as similar as this.
 const NEAREST_SIMILARITY: f32 = 0.1;
 
-impl<P, N> Pages<'_, P, N>
+impl<P, N, C> Pages<'_, P, N, C>
 where
     P: ReadableTable<u32, &'static [u8]>,
     N: ReadableTable<u32, &'static str>,
+    C: ReadableTable<&'static contents::Key, ()>,
 {
     /// The page other than `but` of this scope that is most similar to this content, whether it
     /// matches or not.
@@ -277,8 +366,9 @@ where
             true => NEAREST_WITHIN,
             false => policy.within,
         };
+        let fingerprint = in_scope(side.comparable.fingerprint, scope);
         let mut best: Option<Near> = None;
-        for found in self.index.nearest(side.comparable.fingerprint, bound, NEAREST_COMPARED) {
+        for found in self.index.nearest(fingerprint, bound, NEAREST_COMPARED) {
             let page = PageId(found.id as u32);
             let Some(data) = self.readable(page)?.filter(|_| Some(page) != but) else { continue };
             let Some(its) = Side::of(&data).filter(|_| data.scope == scope) else { continue };
@@ -293,10 +383,11 @@ where
     }
 }
 
-impl<P, N> World for Pages<'_, P, N>
+impl<P, N, C> World for Pages<'_, P, N, C>
 where
     P: ReadableTable<u32, &'static [u8]>,
     N: ReadableTable<u32, &'static str>,
+    C: ReadableTable<&'static contents::Key, ()>,
 {
     type Error = Fault;
 

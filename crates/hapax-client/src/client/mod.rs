@@ -11,6 +11,7 @@ use crate::wire::{
     RulesInput, RulesShown, SettingsShown, StatsShown, Verdict,
 };
 use std::io::{BufRead, Read};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use batch::{Batch, LineAnswer, LineOutcome};
@@ -54,6 +55,8 @@ pub struct Client {
     agent: ureq::Agent,
     server: String,
     token: Option<String>,
+    /// The epoch of the last events that were read.
+    epoch: Arc<Mutex<Option<String>>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -77,6 +80,7 @@ impl Client {
             agent: config.new_agent(),
             server: server.trim_end_matches('/').to_owned(),
             token: token.map(|token| format!("Bearer {token}")),
+            epoch: Arc::default(),
         }
     }
 
@@ -258,9 +262,21 @@ impl Client {
         self.get(&format!("/v1/groups?limit={limit}{after}"))
     }
 
-    /// Events after a number; waits up to `wait` seconds for the next one.
+    /// Events after a number; waits up to `wait` seconds for the next one. Once it has read events,
+    /// it is refused those of another history.
     pub fn events(&self, after: u64, limit: usize, wait: u64) -> Result<Rows<Event>, ClientError> {
-        self.get(&format!("/v1/events?after={after}&limit={limit}&wait={wait}"))
+        let known = || self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+        let epoch = known().clone().filter(|_| after > 0);
+        let epoch = epoch.map(|epoch| format!("&epoch={epoch}")).unwrap_or_default();
+        let path = format!("/v1/events?after={after}&limit={limit}&wait={wait}{epoch}");
+        let response = self.call("GET", &path, None)?;
+        let epoch = response.headers().get("hapax-epoch").and_then(|value| value.to_str().ok());
+        let epoch = epoch.map(encoded);
+        let events = self.read(response)?;
+        if epoch.is_some() {
+            *known() = epoch;
+        }
+        Ok(events)
     }
 }
 

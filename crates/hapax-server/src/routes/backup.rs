@@ -162,3 +162,22 @@ pub(super) fn must_follow(service: &Service, epoch: &str, event: u64) -> Result<
         ApiError::new(Code::OtherHistory, message)
     })
 }
+
+/// Refuses a follower that does not say from which epoch its events are, if the history changed
+/// before the last of them.
+///
+/// # Errors
+///
+/// [`Code::OtherHistory`], with the last event that is the same in all histories.
+pub(super) fn must_be_common(service: &Service, event: u64) -> Result<(), ApiError> {
+    match service.repository.lineage()?.common_event() {
+        Some(common) if event > common => {
+            let message = format!(
+                "the history changed after event {common}; send `epoch`, the header Hapax-Epoch of \
+                 the answer with event {event}, or go on after {common} and send that of each answer"
+            );
+            Err(ApiError::new(Code::OtherHistory, message))
+        }
+        Some(_) | None => Ok(()),
+    }
+}

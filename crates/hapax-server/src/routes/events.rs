@@ -4,7 +4,7 @@
 //! nothing. While a standby follows, an event is shown once the standby has it. A group's history is read
 //! newest first.
 
-use super::backup::must_follow;
+use super::backup::{must_be_common, must_follow};
 use super::{PathParameter, QueryParameters, rows};
 use crate::error::{ApiError, Code};
 use crate::middleware::body_of;
@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use hapax::group::live::GroupId;
 use hapax_client::wire::{Event, Rows};
+use hapax_store::Role;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,7 +92,7 @@ pub async fn events(
     QueryParameters(parameters): QueryParameters<EventParameters>,
 ) -> Result<impl IntoResponse, ApiError> {
     let limit = rows(&service, parameters.limit)?;
-    let epoch = epoch(&service, &parameters, parameters.after).await?;
+    let epoch = epoch(&service, &parameters, parameters.after, parameters.wait > 0).await?;
     let until = Instant::now() + Duration::from_secs(parameters.wait.min(LONGEST_WAIT));
     // Subscribed before reading, so that no commit in between is missed.
     let mut changed = service.changed.subscribe();
@@ -106,18 +107,30 @@ pub async fn events(
 }
 
 /// The current epoch, for followers that may continue at another copy; refuses a follower from a
-/// copy with other events.
+/// copy with other events, and one that `waits` for more but does not say from which.
 async fn epoch(
     service: &Arc<Service>,
     parameters: &EventParameters,
     after: u64,
+    waits: bool,
 ) -> Result<AppendHeaders<Option<(HeaderName, String)>>, ApiError> {
     let known = parameters.epoch.clone();
     let work = move |service: &Service| {
-        if let Some(epoch) = &known {
-            must_follow(service, epoch, after)?;
+        let present = service.repository.position(None)?;
+        if after > present.event && service.repository.role() == Role::Primary {
+            let message = format!(
+                "event {after} is not in this repository, whose last is {}; it went back, or is \
+                 another: read the groups again",
+                present.event
+            );
+            return Err(ApiError::new(Code::OtherHistory, message));
         }
-        Ok(service.repository.position(None)?.epoch)
+        match &known {
+            Some(epoch) => must_follow(service, epoch, after)?,
+            None if waits => must_be_common(service, after)?,
+            None => {}
+        }
+        Ok(present.epoch)
     };
     let present = service.work(work).await?;
     Ok(AppendHeaders((present != 0).then(|| (EPOCH, format!("{present:016x}")))))
@@ -132,7 +145,7 @@ pub async fn stream(
     // A reconnecting browser sends the last event it saw.
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let after = last.unwrap_or(parameters.after);
-    let epoch = epoch(&service, &parameters, after).await?;
+    let epoch = epoch(&service, &parameters, after, true).await?;
     let (send, body) = mpsc::channel(1);
     tokio::spawn(working_for(turns::caller(), follow(service, after, send)));
     let mut response = Response::new(body_of(body));

@@ -16,6 +16,7 @@ use hapax::fingerprint::Weighting;
 use hapax::page::Extent;
 use hapax_client::moment;
 use hapax_client::wire::StatsShown;
+use hapax_store::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,6 +46,12 @@ pub async fn readyz(State(service): Shared) -> Result<Json<Ready>, ApiError> {
         return Err(ApiError::new(Code::Stopping, "the service is shutting down"));
     }
     service.work(|service| Ok(service.repository.ready()?)).await?;
+    let following = service.following.as_ref();
+    let standby = service.repository.role() == Role::Standby;
+    if let Some(why) = following.filter(|_| standby).and_then(|it| it.parted()) {
+        let message = format!("this standby cannot follow its source any more: {why}");
+        return Err(ApiError::new(Code::OtherHistory, message));
+    }
     Ok(Json(Ready { status: "ready", role: service.repository.role().name() }))
 }
 

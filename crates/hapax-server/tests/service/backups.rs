@@ -1,12 +1,17 @@
 //! Copies of the repository while the service runs, and standbys.
 
-use crate::running::{Running, text};
+use crate::running::{Running, fingerprinter, text};
+use hapax::page::{Body, Document};
 use hapax_client::client::{Client, ClientError};
 use hapax_server::standby::Source;
-use hapax_store::{Repository, Role, StoreError, receive};
+use hapax_store::{
+    Observation, Position, Repository, Role, Settings, StoreError, backups, receive,
+};
 use serde_json::{Value, json};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 fn client(server: &Running, token: Option<&str>) -> Client {
@@ -178,4 +183,88 @@ fn a_follower_that_saw_lost_events_gets_the_number_to_continue_from() {
     assert!(refused.body.contains(&format!("go on after {shared}")), "{}", refused.body);
     new.get(&format!("/v1/events?after={shared}&epoch={epoch}")).good();
     assert_eq!(new.get("/v1/events?after=0&epoch=123").status, 409);
+    // Who waits for more must say which history the events are from, once there are two.
+    for path in ["/v1/events?wait=1&", "/v1/events/stream?"] {
+        let refused = new.get(&format!("{path}after={}", shared + 1));
+        assert_eq!((refused.status, refused.code().as_str()), (409, "other_history"), "{path}");
+        assert!(refused.body.contains(&format!("go on after {shared}")), "{}", refused.body);
+    }
+    let answer = new.get(&format!("/v1/events?wait=1&after={shared}&limit=1"));
+    assert_eq!(answer.good()["rows"].as_array().unwrap().len(), 1);
+    new.get(&format!("/v1/events?after={}", shared + 1)).good();
+    let last = new.service.repository.stats().unwrap().last_event;
+    let refused = new.get(&format!("/v1/events?after={}", last + 1));
+    assert_eq!((refused.status, refused.code().as_str()), (409, "other_history"));
+}
+
+#[test]
+fn a_client_that_follows_says_which_history_its_events_are_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let primary = Running::over(&folder.path().join("primary"), "");
+    add(&primary, 0..3);
+    drop(client(&primary, None).increment(None, 0, None).unwrap());
+    primary.service.repository.promote().unwrap();
+    add(&primary, 3..9);
+    let follower = client(&primary, None);
+    let (mut after, mut seen) = (0, 0);
+    while let Some(last) = follower.events(after, 2, 0).unwrap().rows.last() {
+        (after, seen) = (last.sequence, seen + 1);
+    }
+    assert!(seen > 2);
+    assert!(follower.events(after, 2, 1).unwrap().rows.is_empty());
+    assert!(client(&primary, None).events(after, 2, 1).is_err(), "another client does not know");
+}
+
+#[test]
+fn a_standby_of_backups_says_that_the_primary_was_restored_from_an_earlier_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("backups");
+    let clock = Arc::new(AtomicU64::new(1_800_000_000));
+    let recipe = fingerprinter().recipe_id().clone();
+    let backup = |store: &Repository, name: &str, whole: bool| {
+        clock.fetch_add(60, Ordering::Relaxed);
+        let mut copy = |after: Option<&Position>, out: &mut dyn Write| {
+            let increment = store.increment(after, None).map_err(std::io::Error::other)?;
+            increment.write(out).map(drop).map_err(std::io::Error::other)
+        };
+        backups::take(&place, name, whole, &mut copy).unwrap();
+    };
+    let timed = |store: Repository| {
+        let clock = clock.clone();
+        store.with_clock(move || clock.load(Ordering::Relaxed))
+    };
+    let seen = |store: &Repository, pages: std::ops::Range<u32>| {
+        for n in pages {
+            let (mut by, text) = (fingerprinter(), text(n, 60));
+            let signed = by.document(&Document::new(Body::Text(&text))).unwrap();
+            store.observe(Observation::of_page(format!("http://a/{n}"), signed)).unwrap();
+        }
+    };
+    let made = Repository::create(&folder.path().join("primary"), Settings::new(recipe)).unwrap();
+    let primary = timed(made);
+    seen(&primary, 0..5);
+    backup(&primary, "first", true);
+    seen(&primary, 5..10);
+    backup(&primary, "second", false);
+
+    let source = Source::Backups(place.clone());
+    let copy = folder.path().join("copy");
+    source.prepare(&copy).unwrap();
+    let standby = Running::following(&copy, "", source);
+    until("it catches up", || standby.get("/v1/pages/http%3A%2F%2Fa%2F9").status == 200);
+    assert_eq!(standby.get("/readyz").status, 200);
+
+    drop(primary);
+    let restored = folder.path().join("restored");
+    backups::restore(&place, Some("first"), &restored).unwrap();
+    let primary = timed(Repository::open(&restored, None).unwrap());
+    backup(&primary, "third", true);
+    until("it says so", || standby.get("/readyz").status != 200);
+    let refused = standby.get("/readyz");
+    assert_eq!((refused.status, refused.code().as_str()), (409, "other_history"));
+    assert!(refused.body.contains("`third`"), "{}", refused.body);
+    // It can still be read, and become the primary.
+    standby.get("/v1/pages/http%3A%2F%2Fa%2F9").good();
+    standby.post("/v1/promote", Value::Null).good();
+    assert_eq!(standby.get("/readyz").status, 200);
 }

@@ -1,15 +1,17 @@
 //! Applies an increment to the tables of a transaction.
 //!
 //! Checks values as far as their readers rely on it; consistency between rows is left to the repository's
-//! check. The table from addresses to pages is derived from the one from pages to addresses. Commits nothing:
+//! check. The tables from addresses and contents to pages are derived. Commits nothing:
 //! if a stream turns out to be truncated or changed at its end, the transaction is dropped.
 
 use super::stream::{Header, Part, Row, Rows, wrong};
 use crate::changes::Changed;
 use crate::codec;
 use crate::confirm::SECRET;
+use crate::contents;
 use crate::error::{Fault, Outcome};
 use crate::frames;
+use crate::page::PageData;
 use crate::tables::{self, Counters};
 use crate::texts::{Texts, TextsApplied};
 use hapax::fingerprint::Fingerprint;
@@ -30,6 +32,7 @@ pub(crate) struct Applied<'t> {
 struct Tables<'t> {
     names: Table<'t, u32, &'static str>,
     urls: Table<'t, &'static str, u32>,
+    contents: Table<'t, &'static contents::Key, ()>,
     pages: Table<'t, u32, &'static [u8]>,
     former: Table<'t, u32, (u64, &'static str)>,
     places: Table<'t, u32, &'static codec::PlaceBytes>,
@@ -111,6 +114,7 @@ impl<'t> Tables<'t> {
         Ok(Self {
             names: writing.open_table(tables::NAMES)?,
             urls: writing.open_table(tables::URLS)?,
+            contents: writing.open_table(contents::CONTENTS)?,
             pages: writing.open_table(tables::PAGES)?,
             former: writing.open_table(tables::FORMER)?,
             places: writing.open_table(tables::PLACES)?,
@@ -131,10 +135,11 @@ impl<'t> Tables<'t> {
         for row in self.pages.iter()? {
             let (page, record) = row?;
             let page = PageId(page.value());
-            moved(page, fingerprint(page, record.value())?, None)?;
+            moved(page, codec::read_page(page, record.value())?.indexed(), None)?;
         }
         self.names.retain(|_, _| false)?;
         self.urls.retain(|_, _| false)?;
+        self.contents.retain(|_, _| false)?;
         self.pages.retain(|_, _| false)?;
         self.former.retain(|_, _| false)?;
         self.places.retain(|_, _| false)?;
@@ -197,13 +202,19 @@ impl<'t> Tables<'t> {
             }
             Part::Pages => {
                 let page = PageId(number()?);
-                let new = row.value.map(|record| fingerprint(page, record)).transpose()?.flatten();
+                let new = row.value.map(|record| codec::read_page(page, record)).transpose()?;
                 let old = match row.value {
                     Some(record) => self.pages.insert(page.0, record)?,
                     None => self.pages.remove(page.0)?,
                 };
-                let old = old.map(|old| fingerprint(page, old.value())).transpose()?.flatten();
-                moved(page, old, new)?;
+                let old = old.map(|old| codec::read_page(page, old.value())).transpose()?;
+                let keys = |data: Option<&PageData>| {
+                    data.map(|data| contents::keys(page, data)).unwrap_or_default()
+                };
+                let (was, is) = (keys(old.as_ref()), keys(new.as_ref()));
+                contents::replace(&mut self.contents, &was, &is)?;
+                let indexed = |data: Option<PageData>| data.and_then(|data| data.indexed());
+                moved(page, indexed(old), indexed(new))?;
             }
             Part::Former => match row.value {
                 Some(bytes) => {
@@ -246,9 +257,4 @@ fn named<'r>(row: &Row<'r>) -> Outcome<(&'r str, &'r [u8])> {
         Some((str::from_utf8(name).ok()?, value))
     };
     split().ok_or_else(|| bad(row))
-}
-
-fn fingerprint(page: PageId, record: &[u8]) -> Outcome<Option<Fingerprint>> {
-    let data = codec::read_page(page, record)?;
-    Ok(data.comparable.map(|comparable| comparable.fingerprint))
 }

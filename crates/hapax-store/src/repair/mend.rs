@@ -5,10 +5,11 @@
 
 use super::survey::Survey;
 use crate::codec;
+use crate::contents;
 use crate::error::Outcome;
 use crate::tables::{self, pair};
 use hapax::group::live::{Check, GroupId, GroupRecord, PageId, PageRecord};
-use redb::{Database, ReadableTable};
+use redb::{Database, ReadableTable, ReadableTableMetadata};
 use std::collections::BTreeMap;
 
 /// The state of a group according to the places.
@@ -54,6 +55,12 @@ pub(super) fn write(db: &Database, survey: &mut Survey) -> Outcome<()> {
     }
     write_groups(&writing, survey)?;
     write_places(&writing, survey)?;
+    // In a file of saved rows, it is empty.
+    let were_there = writing.open_table(contents::CONTENTS)?.len()? > 0;
+    let differ = contents::rebuild(&writing)?;
+    if were_there && differ > 0 {
+        survey.mended.add(|| format!("{differ} rows by which pages are found by their contents"));
+    }
     if survey.drop_events {
         writing.open_table(tables::EVENTS)?.retain(|_, _| false)?;
         survey.counters.dropped_events = survey.counters.last_event;

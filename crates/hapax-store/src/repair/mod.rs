@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the index | the page records |
 //! | addresses (`urls`, `names`) | each other |
+//! | rows by content hash (`contents`) | the page records |
 //! | places | `members` and `sources`, else the page's content is grouped anew |
 //! | `members`, `sources` | the places |
 //! | groups: counts, winners, checks | their members and the rules |

@@ -152,7 +152,7 @@ impl Repository {
     }
 
     /// Changes administrative data, without counting a commit.
-    fn administer(
+    pub(super) fn administer(
         &self,
         writer: &mut Writer,
         change: impl FnOnce(&WriteTransaction, &Counters) -> Outcome<()>,

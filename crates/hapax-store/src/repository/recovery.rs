@@ -7,13 +7,15 @@
 //! Does not handle damage; see [`repair`](mod@crate::repair).
 
 use super::*;
+use redb::TableDefinition;
 use std::io;
 use std::time::Duration;
 
 /// Minimum time between attempts to open the file for reading while the disk fails.
 const BETWEEN: Duration = Duration::from_secs(1);
-/// A file of this name and size is written to test for free space.
-const PROBE: &str = "probe";
+/// Rows of this table are written to test whether writes are possible, and removed.
+const PROBE: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("probe");
+const PROBE_ROWS: u64 = 16;
 const PROBE_BYTES: usize = 64 << 10;
 
 /// Whether it is a disk error.
@@ -28,24 +30,44 @@ pub(super) fn closed() -> Fault {
 
 impl Repository {
     /// Checks that the repository can be read and written. After a refused write, tests this with a
-    /// small file.
+    /// commit of 1 MiB, because a disk may take small files when this file cannot grow.
     ///
     /// # Errors
     ///
     /// The disk refuses, or the file cannot be opened again.
     pub fn ready(&self) -> Result<(), StoreError> {
-        self.stats()?;
         self.sound()?;
-        if self.writer().failed {
-            return Err(self.refusal(closed()));
+        if self.refused.load(Ordering::Relaxed) {
+            self.probe()?;
         }
-        if !self.refused.load(Ordering::Relaxed) {
-            return Ok(());
+        self.stats()?;
+        match self.writer().failed {
+            true => Err(self.refusal(closed())),
+            false => Ok(()),
         }
-        let probe = self.folder.join(PROBE);
-        let written = disk::replace(&*self.disk, &probe, &[&[0; PROBE_BYTES]]);
-        let removed = fs::remove_file(&probe);
-        written.and(removed).map_err(|source| StoreError::Disk { file: probe, source })
+    }
+
+    /// Writes a commit, and removes what it wrote.
+    fn probe(&self) -> Result<(), StoreError> {
+        let mut writer = self.writer();
+        let written = self.administer(&mut writer, |writing, _| {
+            let mut table = writing.open_table(PROBE)?;
+            for row in 0..PROBE_ROWS {
+                table.insert(row, [0; PROBE_BYTES].as_slice())?;
+            }
+            Ok(())
+        });
+        let removed = written.and_then(|()| {
+            self.administer(&mut writer, |writing, _| {
+                writing.delete_table(PROBE)?;
+                Ok(())
+            })
+        });
+        // So that readers need not wait for the next write.
+        let _ = self.reopened(&mut writer);
+        removed.map_err(|fault| self.refusal(fault))?;
+        self.refused.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Verifies the file from an offset for this long, and returns the offset to continue at; 0

@@ -42,7 +42,7 @@ impl Repository {
         };
         let checked: Vec<Result<Job, StoreError>> = lists.into_iter().map(check).collect();
         let jobs: Vec<Job> = checked.iter().filter_map(|job| job.as_ref().ok()).cloned().collect();
-        let done = if jobs.is_empty() { Vec::new() } else { self.run(jobs) };
+        let done = if jobs.is_empty() { Vec::new() } else { self.submit_all(jobs) };
         let mut done = done.into_iter();
         let answer = |job: Result<Job, StoreError>| {
             job.and_then(|_| done.next().unwrap_or_else(|| Err(self.lost())))
@@ -86,7 +86,8 @@ impl Repository {
     /// Decides again about pages that were compared under an older frame of their host than their
     /// own text was computed with, in several commits. Returns their number.
     pub fn recheck(&self) -> Result<u64, StoreError> {
-        const BATCH_SIZE: usize = 256;
+        // Small, because writes of others wait for the commit under way.
+        const BATCH_SIZE: usize = 64;
         let due = self.query(View::due)?;
         due.chunks(BATCH_SIZE).map(|some| self.count(Op::Recheck(some.to_vec()))).sum()
     }
@@ -127,15 +128,23 @@ impl Repository {
     }
 
     fn lost(&self) -> StoreError {
-        Fault::Damaged("an answer was lost".into()).at(&self.file)
+        let what = "whoever wrote this commit did not finish".into();
+        Fault::Damaged(what).at(&self.file)
     }
 
     fn submit(&self, ops: Vec<Op>) -> JobResult {
-        let lost = || {
-            let what = "whoever wrote this commit did not finish".into();
-            Err(StoreError::Damaged { file: PathBuf::from(tables::FILE), what })
-        };
-        self.queue.submit(ops, |jobs| self.run(jobs), lost)
+        self.submit_all(vec![ops]).pop().unwrap_or_else(|| Err(self.lost()))
+    }
+
+    /// Through the queue, so that callers with many commits in sequence let others in between.
+    fn submit_all(&self, jobs: Vec<Job>) -> Vec<JobResult> {
+        self.queue.submit(jobs, |lists| self.run_lists(lists), Vec::new)
+    }
+
+    fn run_lists(&self, lists: Vec<Vec<Job>>) -> Vec<Vec<JobResult>> {
+        let lens: Vec<usize> = lists.iter().map(Vec::len).collect();
+        let mut done = self.run(lists.into_iter().flatten().collect()).into_iter();
+        lens.into_iter().map(|len| done.by_ref().take(len).collect()).collect()
     }
 
     pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {

@@ -9,7 +9,7 @@ use crate::error::{Fault, Outcome, of_groups};
 use crate::frames::{self, Own, OwnShown, host_of};
 use crate::page::{Observation, PageData};
 use crate::world::{Pages, name, page_data};
-use hapax::group::live::PageId;
+use hapax::group::live::{GroupState, PageId};
 use redb::ReadableTable;
 
 impl Session<'_, '_> {
@@ -56,7 +56,11 @@ impl Session<'_, '_> {
         }
         for &page in &due {
             let Some((group, _)) = self.groups.place(page).map_err(of_groups)? else { continue };
-            self.groups.verify(&world!(self), group).map_err(of_groups)?;
+            // Other members are compared with their winner when it is their turn.
+            let record = self.groups.state().group(group)?;
+            if record.is_some_and(|record| record.winner == page) {
+                self.groups.verify(&world!(self), group).map_err(of_groups)?;
+            }
             self.groups.regroup(&world!(self), page).map_err(of_groups)?;
         }
         Ok(due.len() as u64)

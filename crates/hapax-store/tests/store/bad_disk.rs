@@ -122,6 +122,48 @@ fn writes_resume_when_the_disk_works_again() {
     assert!(recovered * 10 >= failures * 7 && failures > 20, "{recovered} of {failures}");
 }
 
+/// Takes new files, but none that is there grows; like a limit on the size of a file.
+#[derive(Debug, Default)]
+struct NoGrowth(AtomicBool);
+
+impl Disk for NoGrowth {
+    fn permit(&self, file: &Path, access: Access) -> Permit {
+        match access {
+            Access::Resize(len)
+                if self.0.load(Ordering::SeqCst) && len > file.metadata().unwrap().len() =>
+            {
+                Permit::Refuse(Error::from(ErrorKind::FileTooLarge))
+            }
+            _ => Permit::Go,
+        }
+    }
+}
+
+#[test]
+fn a_repository_that_cannot_grow_is_not_ready_though_small_files_can_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Repository::create(folder.path(), settings()).unwrap());
+    let disk = Arc::new(NoGrowth::default());
+    let store = Repository::open_on(folder.path(), Some(&recipe()), disk.clone()).unwrap();
+    store.observe(page("http://first", 3)).unwrap();
+    store.ready().unwrap();
+    disk.0.store(true, Ordering::SeqCst);
+    let long = |n: u32| format!("http://a/{n}/{}", "x".repeat(2000));
+    let known = (0..20_000).find(|&n| store.observe(page(&long(n), 3)).is_err()).unwrap();
+    for _ in 0..3 {
+        let error = store.ready().unwrap_err().to_string();
+        assert!(error.contains("pages.redb"), "{error}");
+        assert!(store.page("http://first").unwrap().is_some());
+    }
+    disk.0.store(false, Ordering::SeqCst);
+    store.ready().unwrap();
+    store.observe(page(&long(known), 3)).unwrap();
+    assert_eq!(store.stats().unwrap().pages, u64::from(known) + 2);
+    assert_clean(&store);
+    drop(store);
+    assert_clean(&open(folder.path()));
+}
+
 #[test]
 fn a_failing_disk_loses_no_acknowledged_data() {
     let mut failures = 0;

@@ -56,11 +56,11 @@ fn a_newer_format_is_refused() {
     let db = redb::Database::open(folder.path().join(FILE)).unwrap();
     let writing = db.begin_write().unwrap();
     const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
-    writing.open_table(META).unwrap().insert("format", "5").unwrap();
+    writing.open_table(META).unwrap().insert("format", "6").unwrap();
     writing.commit().unwrap();
     drop(db);
     let error = refused(folder.path());
-    assert!(matches!(error, StoreError::Newer { found: 5, known: 4, .. }), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 6, known: 5, .. }), "{error}");
     assert!(error.to_string().contains(FILE));
 }
 

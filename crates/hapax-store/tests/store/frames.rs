@@ -2,7 +2,7 @@
 
 use crate::copying::{catch_up, rows, standby};
 use crate::line::assert_clean;
-use hapax::fingerprint::Fingerprinter;
+use hapax::fingerprint::{ContentHash, Fingerprinter};
 use hapax::page::{Body, Document};
 use hapax_store::{Frames, Observation, Repository, Settings, StoreError, Wanted};
 use hapax_synth::{SiteCopy, SitePage, TemplatedSite};
@@ -61,6 +61,29 @@ fn products_stay_from_the_eighth_on_and_all_of_them_after_a_recheck() {
         assert_eq!(whole.recheck().unwrap(), 0);
         assert_clean(&beyond);
     }
+}
+
+#[test]
+fn a_recheck_is_made_of_small_commits() {
+    let (_folder, store) = create(Frames::On);
+    let site = TemplatedSite::new(7, "shop.test", 1000, 0);
+    let one = seen(&store, &site.page(0), 0);
+    // Pages of other hosts without frames, in the group of the shops' pages.
+    let others = (0..3000u32).map(|n| {
+        let (url, content) = (format!("http://h{n}.test/"), ContentHash::of(&n.to_string()));
+        Observation { url, content, pieces: Vec::new(), ..one.clone() }
+    });
+    store.observe_many(others.collect()).unwrap();
+    for shop in 0..6 {
+        let site = TemplatedSite::new(7, &format!("shop{shop}.test"), 1000, 0);
+        (0..40).for_each(|number| add(&store, &site.page(number), number));
+    }
+    let before = store.stats().unwrap();
+    let due = store.recheck().unwrap();
+    let after = store.stats().unwrap();
+    assert!(due > 150, "{due}");
+    assert!(after.commits - before.commits >= due.div_ceil(64), "{due} pages");
+    assert_clean(&store);
 }
 
 #[test]

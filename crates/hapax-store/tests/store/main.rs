@@ -5,11 +5,13 @@
 //! | `line` | pages on a line, of which only neighbours match |
 //! | `model` | any operations, compared with groups in memory |
 //! | `operations` | one behaviour at a time |
+//! | `scrubbing` | checks of the file while it is written |
 //! | `recrawl` | pages that are fetched again: kept copies, verdicts and events |
 //! | `forged` | forged public signatures, and pages without a text |
 //! | `frames` | pages of one host that share a frame |
 //! | `copying` | increments, backups and standbys |
 //! | `browsing` | pages by address, groups by number and size |
+//! | `dense` | many pages with one fingerprint |
 //! | `damaged` | many damaged files: detected, refused, repaired |
 //! | `faults` | invalid files |
 //! | `markets` | effects of settings: markets, scopes, repaired groups |
@@ -26,6 +28,7 @@ mod bad_disk;
 mod browsing;
 mod copying;
 mod damaged;
+mod dense;
 mod faults;
 mod forged;
 mod frames;
@@ -39,4 +42,5 @@ mod old_format;
 mod operations;
 mod recrawl;
 mod repairing;
+mod scrubbing;
 mod together;

@@ -16,6 +16,8 @@ const SOURCES: TableDefinition<'_, u64, ()> = TableDefinition::new("sources");
 const EVENTS: TableDefinition<'_, u64, &[u8; 21]> = TableDefinition::new("timed events");
 const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 
+const CONTENTS: TableDefinition<'_, &[u8; 28], ()> = TableDefinition::new("contents");
+
 /// Three copies, two neighbours, an empty page, a redirect to a page and one to an unknown page, a
 /// cycle.
 fn filled(folder: &Path) {
@@ -352,4 +354,14 @@ fn nothing_is_changed_where_bookkeeping_and_settings_are_damaged() {
     let error = repair_folder(folder.path(), Unreadable::Refuse).unwrap_err().to_string();
     assert!(error.contains("its settings or its key cannot be read"), "{error}");
     assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is changed");
+}
+
+#[test]
+fn rows_of_contents_come_from_the_records() {
+    mends("rows by which pages are found by their contents", |writing, _| {
+        let mut table = writing.open_table(CONTENTS).unwrap();
+        let first = *table.first().unwrap().unwrap().0.value();
+        table.remove(&first).unwrap();
+        table.insert(&[7; 28], ()).unwrap();
+    });
 }
