@@ -60,6 +60,6 @@ pub use read::parquet::{Row, rows_at_a_time};
 pub use shard::{ParseShardError, Shard};
 pub use sniff::page_type;
 pub use source::Source;
-pub use timestamp::Timestamp;
+pub use timestamp::{NoSuchTime, Timestamp};
 pub use unpack::{Packing, Unpacked};
 pub use write::Writer;

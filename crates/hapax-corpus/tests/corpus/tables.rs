@@ -30,7 +30,7 @@ pub(crate) fn table(path: &Path, rows: i64) -> String {
         ("score", Arc::new(Float32Array::from_iter_values(numbers.iter().map(|n| *n as f32)))),
         ("host", Arc::new(hosts)),
         (
-            "timestamp",
+            "fetched_at",
             Arc::new(TimestampMicrosecondArray::from_iter_values(
                 numbers.iter().map(|n| n * 1_000_000),
             )),
