@@ -3,7 +3,8 @@
 //! Ignores failed writes to standard error, because there is no other place to report them. Does not know what
 //! a command does, only how much of it is done.
 
-use crate::readable;
+use crate::{readable, reading};
+use hapax_corpus::Bad;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -92,10 +93,10 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// Reports and counts a skipped input.
-    pub(crate) fn skip(&mut self, why: &str) {
-        self.read.skipped += 1;
-        self.note(&format!("skipped: {why}"));
+    /// Reports and counts skipped records.
+    pub(crate) fn skip(&mut self, bad: &Bad) {
+        self.read.skipped += bad.records;
+        self.note(&format!("skipped: {}", reading::skipped(bad)));
     }
 
     /// Prints a note.

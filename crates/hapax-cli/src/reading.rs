@@ -20,11 +20,12 @@ pub(crate) fn failure(
     }
 }
 
-/// The message for skipped input.
-pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
+/// The message for skipped records.
+pub(crate) fn skipped(bad: &hapax_corpus::Bad) -> String {
     // Advice to skip would be pointless here.
-    let flag = why.remedy().filter(|it| *it != Remedy::SkipBad).map(advice).unwrap_or_default();
-    readable::harmless(&format!("{why}{flag}")).into_owned()
+    let remedy = bad.error.remedy().filter(|it| *it != Remedy::SkipBad);
+    let flag = remedy.map(advice).unwrap_or_default();
+    readable::harmless(&format!("{bad}{flag}")).into_owned()
 }
 
 fn advice(remedy: Remedy) -> String {

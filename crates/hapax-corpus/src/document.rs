@@ -5,6 +5,7 @@
 //! in an archive is a document, too; see its [`Kind`].
 
 use std::borrow::Cow;
+use std::fmt;
 
 use crate::error::Error;
 use crate::original::Original;
@@ -132,8 +133,40 @@ pub enum Entry<'a> {
         /// Its id or address, if it states one.
         name: Option<Cow<'a, str>>,
     },
-    /// A damaged record; only with [`skip_bad`](crate::ReadOptions::skip_bad).
-    Bad(Error),
+    /// Damaged records; only with [`skip_bad`](crate::ReadOptions::skip_bad).
+    Bad(Bad),
+}
+
+/// Damaged records of one file with the same kind of error.
+///
+/// Of a batch, the first [`Batch::BAD_SHOWN`](crate::Batch::BAD_SHOWN) of a kind come one by one and the others
+/// together at its end, because a bad line of two bytes has an error of hundreds.
+#[derive(Debug)]
+pub struct Bad {
+    /// The error of the first record.
+    pub error: Error,
+    /// Number of records, at least 1.
+    pub records: u64,
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.error)?;
+        match self.records {
+            1 => Ok(()),
+            more => write!(f, "; this and {} later records are bad in this way", more - 1),
+        }
+    }
+}
+
+impl Entry<'_> {
+    /// Number of records that it stands for.
+    pub fn records(&self) -> u64 {
+        match self {
+            Self::Bad(bad) => bad.records,
+            Self::Document(_) | Self::Fact(_) | Self::Passed { .. } => 1,
+        }
+    }
 }
 
 impl Fact {

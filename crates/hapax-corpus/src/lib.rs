@@ -47,7 +47,7 @@ mod window;
 pub mod write;
 
 pub use batch::Batch;
-pub use document::{Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
+pub use document::{Bad, Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
 pub use error::{At, Error, Remedy};
 pub use hapax_remote::{is_address, shown};
 pub use occurrence::{Absent, check_fields};

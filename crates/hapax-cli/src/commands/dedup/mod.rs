@@ -451,7 +451,7 @@ impl Watch for Shown {
         self.progress.note(&note);
     }
 
-    fn skipped(&mut self, why: &hapax_corpus::Error) {
-        self.progress.note(&format!("skipped: {}", reading::skipped(why)));
+    fn skipped(&mut self, bad: &hapax_corpus::Bad) {
+        self.progress.skip(bad);
     }
 }
