@@ -50,6 +50,7 @@ pub use batch::Batch;
 pub use document::{Bad, Body, Content, Document, Entry, Fact, FileId, Kind, Place, Reason};
 pub use error::{At, Error, Remedy};
 pub use hapax_remote::{is_address, shown};
+pub use inputs::Ignored;
 pub use occurrence::{Absent, check_fields};
 pub use options::{Fields, Format, Limits, ReadOptions, Role, WarcId};
 pub use origin::{Stamp, open_file};

@@ -367,7 +367,9 @@ fn print_summary(arguments: &Arguments, finished: &Finished) -> Result<(), Failu
         return Ok(());
     }
     let mut text = summary::text(finished);
-    if let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs)) {
+    if let Some(line) =
+        reading::ignored_line(&reading::ignored(&arguments.inputs, arguments.reading.options()))
+    {
         text.push_str(&line);
         text.push('\n');
     }

@@ -399,7 +399,7 @@ fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Resul
         say(&format!(
             "{pages} recorded{verdicts}; {passed} records passed over, {skipped} skipped"
         ));
-        if let Some(line) = reading::ignored_line(source.ignored()) {
+        if let Some(line) = reading::without_advice(source.ignored()) {
             say(&line);
         }
     }
