@@ -210,7 +210,7 @@ struct FieldArguments {
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     score_field: Option<String>,
 
-    /// Time of the fetch, for the rules `earliest` and `latest` [default: fetched, fetched_at, ...]
+    /// Time of the fetch, for the rules `earliest` and `latest` [default: fetched, ...]
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     fetched_field: Option<String>,
 
