@@ -6,9 +6,11 @@ Three lines of settings::
     HAPAX_REPOSITORY = "seen"      # a folder; or HAPAX_SERVICE = "http://127.0.0.1:8017"
     HAPAX_ACTION = "skip"          # "tag", "drop" or "skip"
 
-Every page that arrives is recorded, with the redirects that led to it; its verdict is in
+Every page on its way to a callback of the spider is recorded, with the redirects that led to it; its verdict is in
 ``response.meta["hapax"]`` (a :class:`hapax.answers.Verdict`) and counted in Scrapy's stats under ``hapax/``. Of every
 content one copy passes, in every crawl the same: the one that was recorded first, unless ``HAPAX_KEEP`` says otherwise.
+A page is HTML or plain text. Nothing else is compared or withheld: ``robots.txt``, sitemaps, feeds, JSON, and whatever
+Scrapy, a middleware, a pipeline or ``crawler.engine.download`` asked for.
 
 ============================  =============================================================================
 ``HAPAX_REPOSITORY``          folder of a repository, made if it is not there; spiders of a process share it
@@ -16,9 +18,11 @@ content one copy passes, in every crawl the same: the one that was recorded firs
 ``HAPAX_TOKEN``               the service's token
 ``HAPAX_TIMEOUT``             seconds to wait for the service, 30
 ``HAPAX_ACTION``              ``tag``: everything passes; ``drop``: links of a duplicate are followed, its items
-                              are dropped; ``skip``: the spider does not see it. ``tag`` unless said
+                              are dropped; ``skip``: its callback is not called, its errback is, with
+                              ``IgnoreRequest``. ``tag`` unless said
 ``HAPAX_VERDICTS``            what counts as a duplicate: ``["exact", "near"]`` unless said; ``related`` exists, too
-``HAPAX_ON_ERROR``            ``pass``: log, count and let the page through; ``raise``: fail the request. ``pass``
+``HAPAX_ON_ERROR``            ``pass``: log, count and let the page through; ``raise``: the error goes to the
+                              request's errback or, without one, into the log. ``pass``
 ``HAPAX_RECIPE``, ``HAPAX_WITHIN``, ``HAPAX_MIN_SIMILARITY``, ``HAPAX_KEEP``, ``HAPAX_SCOPE``
                               for a repository that is made, as for :class:`hapax.Repository`; one that is there
                               refuses others than its own
@@ -32,24 +36,31 @@ A spider's ``custom_settings`` may set all of these. A request with ``meta={"hap
 
 from __future__ import annotations
 
+import copy
 import logging
 import threading
 import time
+from functools import partial
 from typing import Any, AsyncIterator, Callable, Iterable, Optional, TypeVar
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.exceptions import DropItem, IgnoreRequest, NotConfigured
-from scrapy.http import Response, TextResponse
+from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
+from scrapy.spiders import SitemapSpider
 from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.httpobj import urlparse_cached
+from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
+from twisted.python.failure import Failure
 
 from .answers import Verdict
 from .client import Client
 from .errors import HapaxError
 from .repository import Pages, Repository, page
 
-__all__ = ["Addon", "DuplicateItemsMiddleware", "DuplicatesMiddleware", "DuplicatesPipeline"]
+__all__ = ["Addon", "DuplicatesMiddleware", "DuplicatesPipeline", "GonePagesMiddleware"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,20 +73,14 @@ class Addon:
     """Switches both middlewares on: ``ADDONS = {"hapax.scrapy.Addon": 500}``."""
 
     def update_settings(self, settings: Any) -> None:
-        # Below the redirect (600) and compression (590) middlewares: what comes has arrived and is unpacked.
-        _enable(settings, "DOWNLOADER_MIDDLEWARES", DuplicatesMiddleware, 543)
-        _enable(settings, "SPIDER_MIDDLEWARES", DuplicateItemsMiddleware, 543)
+        _enable(settings, "DOWNLOADER_MIDDLEWARES", GonePagesMiddleware, 543)
+        _enable(settings, "SPIDER_MIDDLEWARES", DuplicatesMiddleware, 543)
 
 
 def _enable(settings: Any, name: str, component: type, place: int) -> None:
     known = settings[name]
     if component not in known and f"{component.__module__}.{component.__qualname__}" not in known:
         known.set(component, place, "addon")
-
-
-def _duplicate(verdict: Verdict, verdicts: frozenset[str]) -> bool:
-    """The kept copy is no duplicate, however many it has."""
-    return verdict.verdict in verdicts and verdict.winner != verdict.url
 
 
 class _Shared:
@@ -157,7 +162,8 @@ class _Checker:
             return None
 
     def duplicate(self, verdict: Verdict) -> bool:
-        return _duplicate(verdict, self.verdicts)
+        """The kept copy is no duplicate, however many it has."""
+        return verdict.verdict in self.verdicts and verdict.winner != verdict.url
 
     def counted(self, verdict: Verdict) -> Verdict:
         self.count("pages")
@@ -165,41 +171,37 @@ class _Checker:
         return verdict
 
 
-class DuplicatesMiddleware:
-    """Downloader middleware: records pages and redirects, tags responses, skips duplicates."""
+class GonePagesMiddleware:
+    """Downloader middleware: a page that answers 404 or 410 is deleted from the repository. Every response passes."""
 
     def __init__(self, crawler: Any) -> None:
         self.checker = _Checker(crawler, crawler.settings.get("HAPAX_REPOSITORY"))
 
     @classmethod
-    def from_crawler(cls, crawler: Any) -> "DuplicatesMiddleware":
+    def from_crawler(cls, crawler: Any) -> "GonePagesMiddleware":
         return cls(crawler)
 
     async def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
-        if request.meta.get("hapax_ignore"):
-            return response
-        checker = self.checker
-        if response.status in (404, 410):
+        # What another method says is no news of the page.
+        if response.status in (404, 410) and request.method == "GET" and not request.meta.get("hapax_ignore"):
+            checker = self.checker
             if await checker.ask(response.url, lambda: checker.pages.forget(response.url)):
                 checker.count("forgotten")
-            return response
-        if not 200 <= response.status < 300 or not isinstance(response, TextResponse):
-            return response
-        hops = [*request.meta.get("redirect_urls", ()), response.url]
-        answers = await checker.ask(response.url, lambda: _record(checker.pages, response, hops))
-        if answers is None:
-            return response
-        for _ in answers[:-1]:
-            checker.count("redirects")
-        verdict = checker.counted(answers[-1])
-        request.meta["hapax"] = verdict
-        if not checker.duplicate(verdict):
-            return response
-        response.flags.append(f"hapax-{verdict.verdict}")
-        if checker.action == "skip":
-            checker.count("skipped")
-            raise IgnoreRequest(f"{response.url} is a duplicate ({verdict.verdict}) of {verdict.winner}")
         return response
+
+
+def _is_page(response: Any) -> bool:
+    """HTML, or text for people; no sitemap, whatever type it is sent with."""
+    if not 200 <= response.status < 300 or urlparse_cached(response).path == "/robots.txt":
+        return False
+    if getattr(response.request.callback, "__name__", None) == SitemapSpider._parse_sitemap.__name__:
+        return False
+    if isinstance(response, HtmlResponse):
+        return True
+    stated = response.headers.get("Content-Type", b"").split(b";")[0].strip().lower()
+    if not stated:
+        return type(response) is TextResponse
+    return isinstance(response, TextResponse) and stated in (b"text/plain", b"text/markdown")
 
 
 def _record(pages: Pages, response: Any, hops: list[str]) -> list[Verdict]:
@@ -219,26 +221,65 @@ def _record(pages: Pages, response: Any, hops: list[str]) -> list[Verdict]:
     return pages.observe_many([*facts, seen])
 
 
-class DuplicateItemsMiddleware:
-    """Spider middleware: with ``HAPAX_ACTION = "drop"``, items of duplicate responses are dropped, links followed."""
+class DuplicatesMiddleware:
+    """Spider middleware: records pages and redirects, tags responses, skips duplicates or drops their items.
+
+    Only what goes to a callback comes through spider middlewares. A downloader middleware also gets what Scrapy, other
+    middlewares and pipelines ask for (``robots.txt``, files), which is not ours to withhold.
+    """
 
     def __init__(self, crawler: Any) -> None:
-        settings = crawler.settings
-        self.drops = settings.get("HAPAX_ACTION", "tag") == "drop"
-        self.verdicts = frozenset(settings.getlist("HAPAX_VERDICTS", ["exact", "near"]))
-        self.stats = crawler.stats
+        self.crawler = crawler
+        self.checker = _Checker(crawler, crawler.settings.get("HAPAX_REPOSITORY"))
 
     @classmethod
-    def from_crawler(cls, crawler: Any) -> "DuplicateItemsMiddleware":
+    def from_crawler(cls, crawler: Any) -> "DuplicatesMiddleware":
         return cls(crawler)
+
+    def process_spider_input(self, response: Response, spider: Any = None) -> None:
+        """Has the page compared before its callback is called.
+
+        A spider middleware cannot wait here, but a callback may. The response gets a copy of its request for the
+        purpose: one request object may be on its way several times.
+        """
+        request = response.request
+        if request.meta.get("hapax_ignore") or request.callback is NO_CALLBACK or not _is_page(response):
+            # The verdict of another page, if the spider handed its `meta` on.
+            request.meta.pop("hapax", None)
+            return
+        stand_in = copy.copy(request)
+        stand_in.callback = partial(self._compared, request)
+        response.request = stand_in
+
+    async def _compared(self, request: Request, response: Response, **arguments: Any) -> Any:
+        """What the callback gives; of a duplicate to skip what the errback gives."""
+        response.request = request
+        checker = self.checker
+        hops = [*request.meta.get("redirect_urls", ()), response.url]
+        request.meta.pop("hapax", None)
+        try:
+            answers = await checker.ask(response.url, lambda: _record(checker.pages, response, hops))
+        except HapaxError as error:
+            return await _failed(request, error)
+        if answers is not None:
+            for _ in answers[:-1]:
+                checker.count("redirects")
+            verdict = request.meta["hapax"] = checker.counted(answers[-1])
+            if checker.duplicate(verdict):
+                response.flags.append(f"hapax-{verdict.verdict}")
+                if checker.action == "skip":
+                    checker.count("skipped")
+                    why = f"{response.url} is a duplicate ({verdict.verdict}) of {verdict.winner}"
+                    return await _failed(request, IgnoreRequest(why))
+        return await _awaited((request.callback or self.crawler.spider._parse)(response, **arguments))
 
     def _stays(self, response: Response, result: Any) -> bool:
         verdict = response.meta.get("hapax")
-        if isinstance(result, Request) or not self.drops or verdict is None:
+        if isinstance(result, Request) or self.checker.action != "drop" or verdict is None:
             return True
-        if not _duplicate(verdict, self.verdicts):
+        if not self.checker.duplicate(verdict):
             return True
-        self.stats.inc_value("hapax/dropped_items")
+        self.checker.count("dropped_items")
         return False
 
     def process_spider_output(self, response: Response, result: Iterable[Any], spider: Any = None) -> Iterable[Any]:
@@ -250,6 +291,24 @@ class DuplicateItemsMiddleware:
         async for one in result:
             if self._stays(response, one):
                 yield one
+
+
+async def _awaited(output: Any) -> Any:
+    """Scrapy takes whatever a callback may give from a coroutine, too, but a Deferred."""
+    return await maybe_deferred_to_future(output) if isinstance(output, Deferred) else output
+
+
+async def _failed(request: Request, error: Exception) -> Any:
+    """As Scrapy handles a failed download: the errback gets the error, and ``IgnoreRequest`` is not logged."""
+    failure = Failure(error)
+    failure.request = request
+    try:
+        output = await _awaited(request.errback(failure) if request.errback else failure)
+        if isinstance(output, Failure):
+            output.raiseException()
+        return output
+    except IgnoreRequest:
+        return ()
 
 
 class DuplicatesPipeline:

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use hapax::page::{Hints, Kind as PageKind, decoded};
-use hapax_corpus::{Body, Content, Document, FileId, Kind, Original, Place, Timestamp, Writer};
+use hapax_corpus::{
+    Body, Content, Document, FileId, Kind, NoSuchTime, Original, Place, Timestamp, Writer,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -58,7 +60,7 @@ impl SpoolCore {
                 body: Body { kind, content: Content::Str(Cow::Owned(text)) },
                 content_type: None,
                 score: at.value("score").and_then(|it| it.extract().ok()),
-                fetched: at.value("fetched").and_then(|it| fetched(&it)),
+                fetched: at.fetched()?,
                 language: at.string("language")?.map(Cow::Owned),
                 http_language: None,
                 http_link: None,
@@ -119,6 +121,21 @@ impl<'py> Row<'_, 'py> {
         Ok(Some(text.into_owned()))
     }
 
+    /// Seconds since 1970, other whole numbers that stand for a time, or a text.
+    fn fetched(&self) -> PyResult<Option<Timestamp>> {
+        let Some(value) = self.value("fetched") else { return Ok(None) };
+        if let Ok(number) = value.extract::<i64>() {
+            return Ok(Some(Timestamp::from_number(number)));
+        }
+        let Ok(text) = value.cast::<PyString>() else { return Ok(None) };
+        let Ok(text) = text.to_cow() else { return Ok(None) };
+        Timestamp::of_field(&text).map_err(|NoSuchTime| {
+            let number = self.number;
+            let why = format!("row {number}: fetched is {text:?}; that day or hour does not exist");
+            PyValueError::new_err(why)
+        })
+    }
+
     /// The document; HTML before text, as in a file.
     fn text(&self) -> PyResult<Option<(Kind, String)>> {
         let kinds = [
@@ -146,12 +163,4 @@ impl<'py> Row<'_, 'py> {
         }
         Ok(None)
     }
-}
-
-/// Seconds since 1970, other whole numbers that stand for a time, or a text.
-fn fetched(value: &Bound<'_, PyAny>) -> Option<Timestamp> {
-    if let Ok(number) = value.extract::<i64>() {
-        return Some(Timestamp::from_number(number));
-    }
-    Timestamp::parse(&value.cast::<PyString>().ok()?.to_cow().ok()?)
 }

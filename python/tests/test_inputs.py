@@ -302,3 +302,12 @@ def test_temporary_files_go(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
         hapax.dedup(iter([["fine"], [17]]))
     gc.collect()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_s_own_date_is_not_the_time_of_the_crawl_and_a_day_that_does_not_exist_is_an_error() -> None:
+    original = {"id": "original", "url": "http://a/1", "text": story(1), "fetched": "2026-01-02"}
+    copier = {"id": "copier", "url": "http://b/1", "text": story(1), "fetched": None}
+    own = [{**original, "date": "2026-01-02", "timestamp": 5}, {**copier, "date": "1999-01-02", "timestamp": 1}]
+    assert [row["id"] for row in hapax.dedup(own).kept] == ["original"]
+    with pytest.raises(ValueError, match="row 1: fetched is \"2026-02-30\""):
+        hapax.dedup([original, {**copier, "fetched": "2026-02-30"}])

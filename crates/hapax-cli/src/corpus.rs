@@ -6,11 +6,10 @@
 use crate::failure::Failure;
 use crate::overwriting;
 use crate::progress::Progress;
-use crate::reading;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hapax::fingerprint::Fingerprinter;
-use hapax_corpus::{Document, Fields, Format, ReadOptions, Source, check_fields};
+use hapax_corpus::{Bad, Document, Fields, Format, ReadOptions, Source, check_fields};
 use hapax_dedup::stages::signing::{AtHand, each, each_document};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -166,17 +165,17 @@ impl ReadArguments {
     /// Passes on the result of a document, or skips a bad one.
     fn taken<T>(
         &self,
-        result: Result<Result<T, hapax_corpus::Error>, hapax_corpus::Error>,
+        result: Result<Result<T, hapax_corpus::Error>, Bad>,
         progress: &mut Progress,
         take: &mut impl FnMut(T, &mut Progress) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        match result.and_then(|made| made) {
+        match result.and_then(|made| made.map_err(|error| Bad { error, records: 1 })) {
             Ok(made) => take(made, progress),
-            Err(why) if self.skip_bad => {
-                progress.skip(&reading::skipped(&why));
+            Err(bad) if self.skip_bad => {
+                progress.skip(&bad);
                 Ok(())
             }
-            Err(why) => Err(why.into()),
+            Err(bad) => Err(bad.error.into()),
         }
     }
 }
@@ -211,7 +210,7 @@ struct FieldArguments {
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     score_field: Option<String>,
 
-    /// Time of the fetch, for the rules `earliest` and `latest` [default: fetched, date, ...]
+    /// Time of the fetch, for the rules `earliest` and `latest` [default: fetched, ...]
     #[arg(long, value_name = "NAME", help_heading = FIELDS)]
     fetched_field: Option<String>,
 

@@ -3,7 +3,8 @@
 //! Ignores failed writes to standard error, because there is no other place to report them. Does not know what
 //! a command does, only how much of it is done.
 
-use crate::readable;
+use crate::{readable, reading};
+use hapax_corpus::{Bad, Ignored};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -92,10 +93,10 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// Reports and counts a skipped input.
-    pub(crate) fn skip(&mut self, why: &str) {
-        self.read.skipped += 1;
-        self.note(&format!("skipped: {why}"));
+    /// Reports and counts skipped records.
+    pub(crate) fn skip(&mut self, bad: &Bad) {
+        self.read.skipped += bad.records;
+        self.note(&format!("skipped: {}", reading::skipped(bad)));
     }
 
     /// Prints a note.
@@ -109,10 +110,10 @@ impl Progress {
     }
 
     /// Removes the bar and prints the summary, unless quiet.
-    pub(crate) fn finish(self, ignored_files: u64) {
+    pub(crate) fn finish(self, ignored: &Ignored) {
         self.bar.finish_and_clear();
         if !self.quiet {
-            say(&summary(&self.read, self.started.elapsed(), ignored_files));
+            say(&summary(&self.read, self.started.elapsed(), ignored));
         }
     }
 }
@@ -126,7 +127,7 @@ pub(crate) fn bar(total: Option<u64>, hidden: bool, template: &str) -> ProgressB
     ProgressBar::with_draw_target(total, target).with_style(style)
 }
 
-fn summary(read: &Read, took: Duration, ignored_files: u64) -> String {
+fn summary(read: &Read, took: Duration, ignored: &Ignored) -> String {
     let seconds = took.as_secs_f64();
     let mut line = format!(
         "{}, {} in {seconds:.2} s ({:.1} MB/s); {} without features, {} too short, {} skipped",
@@ -146,11 +147,9 @@ fn summary(read: &Read, took: Duration, ignored_files: u64) -> String {
     if read.cut > 0 {
         line.push_str(&format!(", {} read in part", readable::count(read.cut)));
     }
-    if ignored_files > 0 {
-        line.push_str(&format!(
-            "; {} in folders ignored (--all-files reads them)",
-            readable::counted(ignored_files, "other file"),
-        ));
+    if let Some(ignored) = reading::ignored_line(ignored) {
+        line.push('\n');
+        line.push_str(&ignored);
     }
     line
 }
@@ -170,10 +169,12 @@ mod tests {
             cut: 1,
             skipped: 4,
         };
+        let ignored = Ignored { files: 1, example: Some("site/x.css".into()) };
         assert_eq!(
-            summary(&read, Duration::from_millis(1500), 1),
+            summary(&read, Duration::from_millis(1500), &ignored),
             "1,200 pages, 3.0 MB in 1.50 s (2.0 MB/s); 2 without features, 3 too short, \
-             4 skipped, 5 with more text hidden than shown, 1 read in part; 1 other file in folders ignored (--all-files reads them)"
+             4 skipped, 5 with more text hidden than shown, 1 read in part\n1 other file in folders ignored, such as site/x.css: \
+             neither name nor content says that they hold documents; --all-files reads them"
         );
     }
 }

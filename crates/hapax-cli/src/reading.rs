@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::readable::{self, counted};
-use hapax_corpus::{ReadOptions, Remedy, Source};
+use hapax_corpus::{Ignored, ReadOptions, Remedy, Source};
 use std::path::Path;
 
 /// A library's error, with the flag that would help.
@@ -20,11 +20,12 @@ pub(crate) fn failure(
     }
 }
 
-/// The message for skipped input.
-pub(crate) fn skipped(why: &hapax_corpus::Error) -> String {
+/// The message for skipped records.
+pub(crate) fn skipped(bad: &hapax_corpus::Bad) -> String {
     // Advice to skip would be pointless here.
-    let flag = why.remedy().filter(|it| *it != Remedy::SkipBad).map(advice).unwrap_or_default();
-    readable::harmless(&format!("{why}{flag}")).into_owned()
+    let remedy = bad.error.remedy().filter(|it| *it != Remedy::SkipBad);
+    let flag = remedy.map(advice).unwrap_or_default();
+    readable::harmless(&format!("{bad}{flag}")).into_owned()
 }
 
 fn advice(remedy: Remedy) -> String {
@@ -53,24 +54,28 @@ impl From<hapax_corpus::Error> for Failure {
     }
 }
 
-/// Number of ignored files in the folders of a corpus, for jobs that open it themselves.
-pub(crate) fn ignored(inputs: &[String]) -> u64 {
+/// The ignored files in the folders of a corpus, for jobs that open it themselves.
+pub(crate) fn ignored(inputs: &[String], options: ReadOptions) -> Ignored {
     let may_be_folder = |input: &String| {
         let is_pattern = input.contains(['@', '*', '?', '[']);
         Path::new(input).is_dir() || is_pattern || hapax_corpus::is_address(input)
     };
     if !inputs.iter().any(may_be_folder) {
-        return 0;
+        return Ignored::default();
     }
-    Source::open(inputs, ReadOptions::default()).map_or(0, |source| source.ignored())
+    Source::open(inputs, options).map(|source| source.ignored().clone()).unwrap_or_default()
 }
 
 /// A note about ignored files; `None` if there are none.
-pub(crate) fn ignored_line(ignored: u64) -> Option<String> {
-    let files = counted(ignored, "other file");
-    (ignored > 0).then(|| {
-        format!(
-            "{files} in folders ignored: neither name nor content says that they hold documents"
-        )
-    })
+pub(crate) fn ignored_line(ignored: &Ignored) -> Option<String> {
+    without_advice(ignored).map(|line| format!("{line}; --all-files reads them"))
+}
+
+/// The note of commands that do not have the flag.
+pub(crate) fn without_advice(ignored: &Ignored) -> Option<String> {
+    let example = readable::path(ignored.example.as_deref()?);
+    let files = counted(ignored.files, "other file");
+    Some(format!(
+        "{files} in folders ignored, such as {example}: neither name nor content says that they hold documents"
+    ))
 }

@@ -4,11 +4,13 @@
 //! batch, because it borrows nothing. Damage keeps its place: it is reported after the records before it, so
 //! the first error of a run is the same for any number of threads.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::document::{Document, Entry, FileId};
+use crate::document::{Bad, Document, Entry, FileId};
 use crate::error::Error;
 use crate::options::{FieldTable, Format, ReadOptions};
 use crate::read::lines::Lines;
@@ -65,6 +67,9 @@ impl Context {
 }
 
 impl Batch {
+    /// Number of bad records of a kind that are entries of their own.
+    pub const BAD_SHOWN: u64 = 8;
+
     /// The range of the batch in its part: unpacked bytes of the file, rows of a table, or files of
     /// a folder. An unchanged file is always split into the same ranges.
     pub fn extent(&self) -> Range<u64> {
@@ -92,7 +97,7 @@ impl Batch {
 
     /// Decodes the batch, in order. Without [`skip_bad`](ReadOptions::skip_bad) the first error
     /// ends it; with it, errors are [`Entry::Bad`], and the only `Err` is a field that the caller
-    /// named and no document has.
+    /// named and no document has. See [`Bad`] for where many of a file come together.
     ///
     /// An error after the records (damage, or a file that cannot be opened) is returned by the
     /// first call only.
@@ -116,20 +121,28 @@ impl Batch {
             Payload::Page(_) | Payload::Nothing => Box::new(std::iter::empty()),
         };
         let skip_bad = context.options.skip_bad;
-        let mut stopped = false;
-        decoded.chain(page).chain(bad.map(Err)).map_while(move |entry| {
-            if stopped {
-                return None;
-            }
-            match entry {
-                Err(error) if skip_bad && !matches!(error, Error::NoSuchField { .. }) => {
-                    Some(Ok(Entry::Bad(error)))
+        let one_file = !matches!(payload, Payload::Pages(..));
+        let (mut stopped, mut kinds) = (false, BadKinds::default());
+        let mut decoded = decoded.chain(page).chain(bad.map(Err));
+        std::iter::from_fn(move || {
+            while !stopped {
+                match decoded.next() {
+                    Some(Err(error)) if skip_bad && !matches!(error, Error::NoSuchField { .. }) => {
+                        let shown = kinds.take(error, one_file);
+                        if shown.is_some() {
+                            return shown.map(|bad| Ok(Entry::Bad(bad)));
+                        }
+                    }
+                    Some(Ok(entry)) => return Some(Ok(entry)),
+                    last => {
+                        stopped = true;
+                        if last.is_some() {
+                            return last;
+                        }
+                    }
                 }
-                other => {
-                    stopped = other.is_err();
-                    Some(other)
-                }
             }
+            kinds.others.pop_front().map(|bad| Ok(Entry::Bad(bad)))
         })
     }
 
@@ -140,6 +153,34 @@ impl Batch {
             Ok(Entry::Fact(_) | Entry::Passed { .. } | Entry::Bad(_)) => None,
             Err(error) => Some(Err(error)),
         })
+    }
+}
+
+/// Counts the bad records of a batch by the kind of their error.
+#[derive(Default)]
+struct BadKinds {
+    seen: Vec<(Discriminant<Error>, u64)>,
+    /// Those that are no entries of their own, one for a kind.
+    others: VecDeque<Bad>,
+}
+
+impl BadKinds {
+    /// The record if it is an entry of its own; otherwise it is counted.
+    fn take(&mut self, error: Error, one_file: bool) -> Option<Bad> {
+        let kind = discriminant(&error);
+        let at = self.seen.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
+            self.seen.push((kind, 0));
+            self.seen.len() - 1
+        });
+        self.seen[at].1 += 1;
+        if !one_file || self.seen[at].1 <= Batch::BAD_SHOWN {
+            return Some(Bad { error, records: 1 });
+        }
+        match self.others.iter_mut().find(|other| discriminant(&other.error) == kind) {
+            Some(other) => other.records += 1,
+            None => self.others.push_back(Bad { error, records: 1 }),
+        }
+        None
     }
 }
 

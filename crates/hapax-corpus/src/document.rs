@@ -5,6 +5,7 @@
 //! in an archive is a document, too; see its [`Kind`].
 
 use std::borrow::Cow;
+use std::fmt;
 
 use crate::error::Error;
 use crate::original::Original;
@@ -132,8 +133,40 @@ pub enum Entry<'a> {
         /// Its id or address, if it states one.
         name: Option<Cow<'a, str>>,
     },
-    /// A damaged record; only with [`skip_bad`](crate::ReadOptions::skip_bad).
-    Bad(Error),
+    /// Damaged records; only with [`skip_bad`](crate::ReadOptions::skip_bad).
+    Bad(Bad),
+}
+
+/// Damaged records of one file with the same kind of error.
+///
+/// Of a batch, the first [`Batch::BAD_SHOWN`](crate::Batch::BAD_SHOWN) of a kind come one by one and the others
+/// together at its end, because a bad line of two bytes has an error of hundreds.
+#[derive(Debug)]
+pub struct Bad {
+    /// The error of the first record.
+    pub error: Error,
+    /// Number of records, at least 1.
+    pub records: u64,
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.error)?;
+        match self.records {
+            1 => Ok(()),
+            more => write!(f, "; this and {} later records are bad in this way", more - 1),
+        }
+    }
+}
+
+impl Entry<'_> {
+    /// Number of records that it stands for.
+    pub fn records(&self) -> u64 {
+        match self {
+            Self::Bad(bad) => bad.records,
+            Self::Document(_) | Self::Fact(_) | Self::Passed { .. } => 1,
+        }
+    }
 }
 
 impl Fact {
@@ -212,22 +245,42 @@ fn kind_of(content_type: Option<&str>, bytes: &[u8]) -> Kind {
     }
 }
 
+/// Bytes of a file or body that decide what it is.
+pub(crate) const LOOKED_AT: usize = 4096;
+
 /// Looks at the place of a page's first tag.
 pub(crate) fn by_first_bytes(bytes: &[u8]) -> Kind {
-    let head = &bytes[..bytes.len().min(1024)];
+    let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let tag = head.to_ascii_lowercase();
     let html = [&b"<!doctype html"[..], b"<html", b"<head", b"<body", b"<!--"];
     if html.iter().any(|start| tag.starts_with(start)) {
         return Kind::Html;
     }
-    let xhtml = tag.starts_with(b"<?xml") && memchr::memmem::find(&tag, b"<html").is_some();
-    if xhtml {
+    let xhtml = [&b"<!doctype html"[..], b"<html"];
+    if tag.starts_with(b"<?xml") && xhtml.iter().any(|start| after_prolog(&tag).starts_with(start))
+    {
         Kind::Html
-    } else if head.iter().any(|byte| *byte < 0x20 && !byte.is_ascii_whitespace()) {
+    } else if head.iter().take(1024).any(|byte| *byte < 0x20 && !byte.is_ascii_whitespace()) {
         Kind::Other
     } else {
         Kind::Text
+    }
+}
+
+/// What comes after XML declarations, processing instructions, comments and white space.
+fn after_prolog(mut bytes: &[u8]) -> &[u8] {
+    loop {
+        bytes = bytes.trim_ascii_start();
+        let end: &[u8] = match bytes {
+            [b'<', b'?', ..] => b"?>",
+            [b'<', b'!', b'-', b'-', ..] => b"-->",
+            _ => return bytes,
+        };
+        match memchr::memmem::find(bytes, end) {
+            Some(at) => bytes = &bytes[at + end.len()..],
+            None => return &[],
+        }
     }
 }
 
@@ -242,6 +295,12 @@ mod tests {
         assert_eq!(kind_of(None, b"\n <!DOCTYPE HTML>"), Kind::Html);
         assert_eq!(kind_of(None, b"<?xml version='1.0'?><html>"), Kind::Html);
         assert_eq!(kind_of(Some(""), b"plain words"), Kind::Text);
+        let prolog = "\u{feff}\n <?xml version=\"1.0\"?>\n<!-- saved <p> -->\n<?xml-stylesheet?>\n";
+        for page in ["<!DOCTYPE html PUBLIC \"x\">", "<html xmlns=\"x\">"] {
+            assert_eq!(kind_of(None, format!("{prolog}{page}").as_bytes()), Kind::Html, "{page}");
+        }
+        let feed = format!("{prolog}<rss><![CDATA[<html>]]></rss>");
+        assert_eq!(kind_of(None, feed.as_bytes()), Kind::Text);
         assert_eq!(kind_of(None, b"\x89PNG\r\n\x1a\n\0\0"), Kind::Other);
     }
 

@@ -248,6 +248,13 @@ impl Error {
         }
     }
 
+    /// A field states a time that does not exist.
+    pub(crate) fn no_such_time(path: String, at: At, text: &str) -> Self {
+        let start: String = text.chars().take(40).collect();
+        let what = format!("{start:?} is not a time: that day or hour does not exist");
+        Self::Damaged { path, at, what }
+    }
+
     pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
         Self::Io { action, path: path.as_ref().display().to_string(), source }
     }

@@ -29,7 +29,7 @@ impl Source {
         let entry = batch.entries().next().ok_or_else(gone)?;
         match entry? {
             Entry::Document(document) => Ok(document.into_owned()),
-            Entry::Bad(error) => Err(error),
+            Entry::Bad(bad) => Err(bad.error),
             Entry::Fact(_) | Entry::Passed { .. } => Err(gone()),
         }
     }

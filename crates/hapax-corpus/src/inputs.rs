@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use hapax_remote::{Finder, Found, is_address, shown};
 
+use crate::document::LOOKED_AT;
 use crate::error::Error;
 use crate::options::{Format, ReadOptions};
 use crate::origin::Origin;
@@ -40,12 +41,19 @@ pub(crate) enum Input {
 /// Maximum size of a list of names.
 const LONGEST_LIST: u64 = 1 << 30;
 
+/// The files in folders that are not read, without hidden ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    pub files: u64,
+    /// The first of them.
+    pub example: Option<PathBuf>,
+}
+
 /// The expansion of inputs.
 pub(crate) struct Expanded {
     /// All files in order.
     pub(crate) files: Vec<Input>,
-    /// Number of other files in folders, without hidden ones.
-    pub(crate) ignored: u64,
+    pub(crate) ignored: Ignored,
     finder: Finder,
     all_files: bool,
     follow_links: bool,
@@ -59,7 +67,7 @@ pub(crate) fn expand<S: AsRef<Path>>(
     options: &ReadOptions,
 ) -> Result<Expanded, Error> {
     let ReadOptions { all_files, follow_links, skip_bad, .. } = *options;
-    let (files, ignored, finder) = (Vec::new(), 0, Finder::default());
+    let (files, ignored, finder) = (Vec::new(), Ignored::default(), Finder::default());
     let mut all = Expanded { files, ignored, finder, all_files, follow_links, skip_bad };
     for input in inputs {
         let input = input.as_ref();
@@ -128,10 +136,10 @@ impl Expanded {
             return self.bad(path, Error::Unsupported { path: named, what });
         }
         if path.is_dir() {
-            let (before, ignored) = (self.files.len(), self.ignored);
+            let (before, ignored) = (self.files.len(), self.ignored.files);
             self.walk(path)?;
             if self.files.len() == before {
-                let (folder, others) = (path.display().to_string(), self.ignored - ignored);
+                let (folder, others) = (path.display().to_string(), self.ignored.files - ignored);
                 return self.bad(path, Error::NoPages { folder, others });
             }
             return Ok(());
@@ -166,7 +174,7 @@ impl Expanded {
             Ok(found) => found,
             Err(cause) => return self.bad(Path::new(&*shown), Error::io("read", &*shown, cause)),
         };
-        let (before, ignored) = (self.files.len(), self.ignored);
+        let (before, ignored) = (self.files.len(), self.ignored.files);
         match found {
             Found::One(object) => self.files.push(Input::Named(Origin::Remote(object))),
             Found::Matching(objects) => {
@@ -183,7 +191,7 @@ impl Expanded {
                     self.found(Origin::Remote(object), Kind::File)?;
                 }
                 if self.files.len() == before {
-                    let (folder, others) = (shown.to_string(), self.ignored - ignored);
+                    let (folder, others) = (shown.to_string(), self.ignored.files - ignored);
                     return self.bad(Path::new(&*shown), Error::NoPages { folder, others });
                 }
             }
@@ -227,7 +235,10 @@ impl Expanded {
         };
         match counts {
             Ok(true) => self.files.push(Input::Found(origin, promised)),
-            Ok(false) => self.ignored += 1,
+            Ok(false) => {
+                self.ignored.files += 1;
+                self.ignored.example.get_or_insert_with(|| origin.name().to_owned());
+            }
             Err(error) => self.bad(origin.name(), error)?,
         }
         Ok(())
@@ -306,7 +317,7 @@ fn listing(folder: &Path, inside: Option<&Path>) -> io::Result<Vec<(PathBuf, Kin
 fn is_unmistakable(origin: &Origin) -> Result<bool, Error> {
     let cannot_read = |cause| Error::io("read", origin.name(), cause);
     let mut file = origin.open().map_err(|cause| Error::io("open", origin.name(), cause))?;
-    let mut first = [0; 16];
+    let mut first = [0; LOOKED_AT];
     let mut length = 0;
     while length < first.len() {
         match file.read(&mut first[length..]).map_err(cannot_read)? {

@@ -187,15 +187,9 @@ impl Role {
             Self::Html => &["html", "raw_html", "page_html"],
             Self::Text => &["text", "content", "raw_content", "body"],
             Self::Score => &["score", "pagerank", "page_rank"],
-            Self::Fetched => &[
-                "fetched",
-                "fetched_at",
-                "fetch_time",
-                "crawl_date",
-                "warc_date",
-                "timestamp",
-                "date",
-            ],
+            // Not `date` and `timestamp`: in many datasets they are what the page says of itself, and who
+            // copies a page could make it older than the original.
+            Self::Fetched => &["fetched", "fetched_at", "fetch_time", "crawl_date", "warc_date"],
             Self::Language => &["language", "lang"],
         }
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::batch::{Batch, Context, Payload};
-use crate::document::FileId;
+use crate::document::{FileId, LOOKED_AT};
 use crate::error::Error;
 use crate::occurrence::Search;
 use crate::options::Format;
@@ -73,7 +73,7 @@ impl Part {
         if let Some(error) = damage.take_if(|_| !options.skip_bad || window.data.is_empty()) {
             return Err(error);
         }
-        let first = &window.data[..window.data.len().min(4096)];
+        let first = &window.data[..window.data.len().min(LOOKED_AT)];
         let name = self.files.path(context.file).unwrap_or("".as_ref());
         let format = match options.format {
             Some(format) if sniff::fits(first, format) => format,
@@ -140,8 +140,7 @@ impl Part {
 /// Reads enough to see past a byte order mark, blank lines and an XML declaration, and until the
 /// bytes are reliable: a damaged first member must not decide the format.
 pub(crate) fn look_at_start(window: &mut Window) {
-    const ENOUGH: usize = 1024;
-    while window.sound() < ENOUGH && window.more() {}
+    while window.sound() < LOOKED_AT && window.more() {}
 }
 
 impl Iterator for Part {

@@ -170,22 +170,25 @@ enum Promise {
 }
 
 fn promise(name: &Path) -> Promise {
-    match (by_name(name), ending(name).as_deref()) {
-        (Some(format), _) => Promise::Of(format),
-        (None, Some("json")) => Promise::Of(Format::Jsonl),
-        (None, Some("csv" | "tsv")) => Promise::Table,
-        (None, _) => Promise::Nothing,
-    }
+    let promised = |ending: String| match &*ending {
+        "json" => Some(Promise::Of(Format::Jsonl)),
+        "csv" | "tsv" => Some(Promise::Table),
+        other => format_named(other).map(Promise::Of),
+    };
+    endings(name).find_map(promised).unwrap_or(Promise::Nothing)
 }
 
 /// The format implied by a file's name, without a compression extension. Not for `.json`, which in
 /// a folder is as likely a configuration file.
 pub(crate) fn by_name(name: &Path) -> Option<Format> {
-    let ending = ending(name)?;
+    endings(name).find_map(|ending| format_named(&ending))
+}
+
+fn format_named(ending: &str) -> Option<Format> {
     if let Some((_, content_type)) = PAGE_ENDINGS.iter().find(|(known, _)| *known == ending) {
         return Some(if *content_type == TEXT { Format::Text } else { Format::Html });
     }
-    match &*ending {
+    match ending {
         "jsonl" | "ndjson" => Some(Format::Jsonl),
         "warc" | "wet" => Some(Format::Warc),
         "arc" => Some(Format::Arc),
@@ -196,9 +199,8 @@ pub(crate) fn by_name(name: &Path) -> Option<Format> {
 
 /// The content type of a file that is a page or text by its name.
 pub fn page_type(name: &Path) -> Option<&'static str> {
-    let ending = name.extension()?.to_str()?;
-    let known = |(known, _): &&(&str, &str)| ending.eq_ignore_ascii_case(known);
-    PAGE_ENDINGS.iter().find(known).map(|(_, content_type)| *content_type)
+    let known = |ending: String| PAGE_ENDINGS.iter().find(|(known, _)| *known == ending);
+    endings(name).find_map(known).map(|(_, content_type)| *content_type)
 }
 
 /// Whether the name is that of a page or text.
@@ -206,12 +208,16 @@ pub(crate) fn is_page(name: &Path) -> bool {
     matches!(by_name(name), Some(Format::Html | Format::Text))
 }
 
-/// The extension in lower case; the rest of the name may be any bytes.
-fn ending(name: &Path) -> Option<String> {
-    let name = name.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let packed = |end: &&str| name.strip_suffix(*end).and_then(|rest| rest.strip_suffix('.'));
-    let name = PACKER_ENDINGS.iter().find_map(packed).unwrap_or(&name);
-    name.rsplit_once('.').map(|(_, ending)| ending.to_owned())
+/// The extension in lower case; the rest of the name may be any bytes. Then the one before a query: `wget -r` saves
+/// `/x.html?sid=1` under that name.
+fn endings(name: &Path) -> impl Iterator<Item = String> {
+    let name = name.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let before_query = name.split_once('?').map(|(before, _)| before.to_owned());
+    [Some(name), before_query].into_iter().flatten().filter_map(|name| {
+        let packed = |end: &&str| name.strip_suffix(*end).and_then(|rest| rest.strip_suffix('.'));
+        let name = PACKER_ENDINGS.iter().find_map(packed).unwrap_or(&name);
+        name.rsplit_once('.').map(|(_, ending)| ending.to_owned())
+    })
 }
 
 /// Describes what the bytes look like, for an error.
@@ -257,6 +263,11 @@ mod tests {
         assert_eq!(by_name(Path::new("a/b.HTML.gz")), Some(Format::Html));
         assert_eq!(by_name(Path::new("x.json")), None);
         assert_eq!(by_name(Path::new("gz")), None);
+        assert_eq!(by_name(Path::new("a/x.html?sid=1")), Some(Format::Html));
+        assert_eq!(by_name(Path::new("x.html.gz?v=1.2&u=a.b")), Some(Format::Html));
+        assert_eq!(by_name(Path::new("show.php?id=1.html")), Some(Format::Html));
+        assert_eq!(by_name(Path::new("photo.jpg?x.y=1")), None);
+        assert_eq!(page_type(Path::new("x.HTML?sid=1")), Some(HTML));
         #[cfg(unix)]
         {
             use std::os::unix::ffi::OsStrExt;

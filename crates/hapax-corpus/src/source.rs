@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::batch::Context;
 use crate::document::FileId;
 use crate::error::Error;
-use crate::inputs;
+use crate::inputs::{self, Ignored};
 use crate::options::{FieldTable, Format, Limits, ReadOptions};
 use crate::origin::{Origin, Seekable, Stamp};
 use crate::part::Part;
@@ -34,7 +34,7 @@ pub struct Source {
     pub(crate) options: Arc<ReadOptions>,
     pub(crate) table: Arc<FieldTable>,
     pub(crate) parts: Vec<Range<u32>>,
-    ignored: u64,
+    ignored: Ignored,
 }
 
 pub(crate) struct Files {
@@ -134,7 +134,7 @@ impl Source {
             options: Arc::new(options),
             table,
             parts,
-            ignored: 0,
+            ignored: Ignored::default(),
         }
     }
 
@@ -159,10 +159,10 @@ impl Source {
         })
     }
 
-    /// Number of files in folders that were left out because neither name nor first bytes show that
-    /// they hold documents, without hidden ones.
-    pub fn ignored(&self) -> u64 {
-        self.ignored
+    /// The files in folders that were left out because neither name nor first bytes show that they
+    /// hold documents, without hidden ones.
+    pub fn ignored(&self) -> &Ignored {
+        &self.ignored
     }
 
     /// Number of parts that can be read independently.

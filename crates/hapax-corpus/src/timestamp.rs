@@ -2,8 +2,8 @@
 //!
 //! Parses RFC 3339 as in WARC (`2024-03-01T12:00:00Z`, with a fraction or an offset), a date alone, a space
 //! instead of the `T`, the fourteen digits of ARC files (`20080619093439`), and seconds or milliseconds since
-//! 1970. Anything else is no time rather than an error, because real archives contain `WARC-Date: null`. Drops
-//! fractions of a second.
+//! 1970. Anything else is no time rather than an error, because real archives contain `WARC-Date: null`; a row
+//! with a day or hour that does not exist is an error. Drops fractions of a second.
 //!
 //! Days are computed with the usual 400-year-cycle arithmetic of the Gregorian calendar.
 
@@ -12,6 +12,10 @@ use std::fmt;
 /// Seconds since the start of 1970, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
+
+/// A text in the notation of a time that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSuchTime;
 
 /// Larger numbers are milliseconds: as seconds this is the year 5138.
 const LARGEST_SECONDS: i64 = 100_000_000_000;
@@ -33,6 +37,22 @@ impl Timestamp {
             Self(number.div_euclid(1000))
         } else {
             Self(number)
+        }
+    }
+
+    /// As [`parse`](Self::parse), for a field of a row: an error if the text is written as a date but there is no
+    /// such time, such as `2026-02-30`.
+    pub fn of_field(text: &str) -> Result<Option<Self>, NoSuchTime> {
+        let bytes = text.trim().as_bytes();
+        let all_digits = |at: std::ops::Range<usize>| {
+            bytes.get(at).is_some_and(|it| it.iter().all(u8::is_ascii_digit))
+        };
+        let dashed = bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
+        let date = dashed && all_digits(0..4) && all_digits(5..7) && all_digits(8..10);
+        let is_written_as_one = date || (bytes.len() == 14 && all_digits(0..14));
+        match Self::parse(text) {
+            None if is_written_as_one => Err(NoSuchTime),
+            parsed => Ok(parsed),
         }
     }
 
@@ -116,7 +136,7 @@ fn civil(year: i64, month: i64, day: i64, clock: [i64; 3]) -> Option<Timestamp> 
     let [hour, minute, second] = clock;
     // Second 60 is a leap second, which counts as the first second of the next minute.
     let legal = (1..=12).contains(&month)
-        && (1..=31).contains(&day)
+        && (1..=days_of(year, month)).contains(&day)
         && (0..=23).contains(&hour)
         && (0..=59).contains(&minute)
         && (0..=60).contains(&second);
@@ -130,6 +150,15 @@ fn civil(year: i64, month: i64, day: i64, clock: [i64; 3]) -> Option<Timestamp> 
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let days = era * 146_097 + day_of_era - 719_468;
     Some(Timestamp(days * 86_400 + hour * 3600 + minute * 60 + second))
+}
+
+fn days_of(year: i64, month: i64) -> i64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
 }
 
 fn date(days: i64) -> (i64, i64, i64) {
@@ -163,6 +192,28 @@ mod tests {
             assert_eq!(Timestamp::parse(form), expected, "{form}");
         }
         assert_eq!(Timestamp::parse("2008-06-19"), Timestamp::parse("2008-06-19T00:00Z"));
+    }
+
+    #[test]
+    fn a_day_that_no_calendar_has_is_no_time_and_an_error_in_a_field() {
+        for form in [
+            "2026-02-30",
+            "2025-02-29",
+            "1900-02-29T00:00:00Z",
+            "2026-04-31",
+            "20260230000000",
+            "2026-01-01T24:00:00Z",
+        ] {
+            assert_eq!(Timestamp::parse(form), None, "{form}");
+            assert_eq!(Timestamp::of_field(form), Err(NoSuchTime), "{form}");
+        }
+        for form in ["2024-02-29", "2000-02-29", "2026-12-31", "2026-03-01 10:00"] {
+            assert_eq!(Timestamp::of_field(form), Ok(Timestamp::parse(form)), "{form}");
+            assert!(Timestamp::parse(form).is_some(), "{form}");
+        }
+        for form in ["null", "", "yesterday", "Tue, 03 Mar 2026 10:00:00 GMT"] {
+            assert_eq!(Timestamp::of_field(form), Ok(None), "{form}");
+        }
     }
 
     #[test]

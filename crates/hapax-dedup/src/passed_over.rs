@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use hapax_corpus::{At, Entry, Fact, FileId, Reason};
+use hapax_corpus::{At, Bad, Entry, Fact, FileId, Reason};
 use serde::{Deserialize, Serialize};
 
 /// Why a record was passed over.
@@ -34,7 +34,7 @@ pub enum PassedOver {
 /// Number of records passed over, by reason.
 pub type PassedCounts = BTreeMap<PassedOver, u64>;
 
-/// A record that was passed over.
+/// A record that was passed over, or many damaged ones together ([`Bad`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassedRecord<'a> {
     pub(crate) why: PassedOver,
@@ -99,9 +99,9 @@ pub fn passed_line(counts: &PassedCounts) -> String {
 }
 
 /// The message without the file, which has its own column.
-fn without_place(error: &hapax_corpus::Error) -> String {
-    let text = error.to_string();
-    let path = error.path().unwrap_or_default();
+fn without_place(bad: &Bad) -> String {
+    let text = bad.to_string();
+    let path = bad.error.path().unwrap_or_default();
     text.strip_prefix(path).unwrap_or(&text).trim_start_matches([',', ':', ' ']).to_owned()
 }
 
@@ -133,12 +133,12 @@ impl<'a> PassedRecord<'a> {
                     record: Some(place.number),
                 }
             }
-            Entry::Bad(error) => Self {
+            Entry::Bad(bad) => Self {
                 why: PassedOver::Damaged,
-                reason: format!("damaged: {}", without_place(error)).into(),
+                reason: format!("damaged: {}", without_place(bad)).into(),
                 name: None,
-                file: Err(error.path().unwrap_or_default().to_owned()),
-                record: match error.at() {
+                file: Err(bad.error.path().unwrap_or_default().to_owned()),
+                record: match bad.error.at() {
                     Some(At::Line(number) | At::Row(number)) => Some(number),
                     _ => None,
                 },

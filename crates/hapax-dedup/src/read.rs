@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hapax::frame::least_pages;
-use hapax_corpus::{Batch, Document, Entry, Fact, Original, Source};
+use hapax_corpus::{Bad, Batch, Document, Entry, Fact, Original, Source};
 
 use crate::digest::BatchDigest;
 use crate::error::Error;
@@ -235,7 +235,7 @@ pub(crate) struct Decoded {
     batch: SignatureBatch,
     records: BatchRecords,
     block: Option<Block>,
-    bad: Vec<hapax_corpus::Error>,
+    bad: Vec<Bad>,
     stopped: Option<hapax_corpus::Error>,
     input_bytes: u64,
     /// `true` if the batch was in the checkpoint; an error if it does not fit the checkpoint.
@@ -281,7 +281,7 @@ impl Decoded {
             if let Ok(entry) = &entry
                 && let Some(passed) = PassedRecord::of(entry)
             {
-                *batch.counts.passed_over.entry(passed.why).or_default() += 1;
+                *batch.counts.passed_over.entry(passed.why).or_default() += entry.records();
                 records.passed(entry, passed);
             }
             match entry {
@@ -298,7 +298,7 @@ impl Decoded {
                 }
                 Ok(Entry::Fact(fact)) => batch.facts.push(fact),
                 Ok(Entry::Passed { .. }) => {}
-                Ok(Entry::Bad(error)) => decoded.bad.push(error),
+                Ok(Entry::Bad(bad)) => decoded.bad.push(bad),
                 Err(error) => decoded.stopped = Some(error),
             }
         }

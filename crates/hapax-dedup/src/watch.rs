@@ -1,6 +1,6 @@
 //! Progress callbacks of a running job.
 
-use hapax_corpus::Error;
+use hapax_corpus::Bad;
 
 use crate::decide::Decision;
 
@@ -60,9 +60,9 @@ pub trait Watch {
         true
     }
 
-    /// A damaged record was skipped.
-    fn skipped(&mut self, why: &Error) {
-        let _ = why;
+    /// Damaged records were skipped.
+    fn skipped(&mut self, bad: &Bad) {
+        let _ = bad;
     }
 }
 

@@ -121,18 +121,19 @@ impl Access {
     }
 }
 
-/// Limits the concurrent requests of each client to a share of the places.
+/// Limits what each client holds at once, of places for requests or of bytes, to a share.
 #[derive(Debug)]
 pub struct Shares {
     most: usize,
-    held: Mutex<BTreeMap<Client, usize>>,
+    held: Mutex<BTreeMap<Option<Client>, usize>>,
 }
 
-/// A place; released on drop.
+/// What a client holds; released on drop.
 #[derive(Debug)]
 pub struct Place {
     shares: Arc<Shares>,
-    client: Client,
+    client: Option<Client>,
+    count: usize,
 }
 
 impl Shares {
@@ -142,20 +143,19 @@ impl Shares {
         Arc::new(Self { most, held: Mutex::default() })
     }
 
-    /// Takes a place for a client.
+    /// Takes `count` for a client, who always gets its first.
     ///
     /// # Errors
     ///
-    /// The client already holds its share.
-    pub fn take(self: &Arc<Self>, client: Client) -> Result<Place, ApiError> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = held.entry(client).or_default();
-        if *count >= self.most {
-            let message = format!("you have {} requests in progress; wait for answers", self.most);
-            return Err(ApiError::new(Code::TooManyRequests, message));
+    /// With it the client would hold more than its share, which is returned.
+    pub fn take(self: &Arc<Self>, client: Option<Client>, count: usize) -> Result<Place, usize> {
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = all.get(&client).copied().unwrap_or(0);
+        if held > 0 && held + count > self.most {
+            return Err(self.most);
         }
-        *count += 1;
-        Ok(Place { shares: self.clone(), client })
+        all.insert(client, held + count);
+        Ok(Place { shares: self.clone(), client, count })
     }
 }
 
@@ -163,7 +163,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut held = self.shares.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = held.get_mut(&self.client) {
-            *count -= 1;
+            *count -= self.count;
             if *count == 0 {
                 held.remove(&self.client);
             }
@@ -412,12 +412,14 @@ mod tests {
         assert_eq!(client(&open, "Bearer a", THERE), Some(Client::Address(THERE)));
         assert_eq!(client(&open, "Bearer a", HERE), None);
         let shares = Shares::new(10, 0.5);
-        let mut held: Vec<Place> = (0..5).map(|_| shares.take(one.unwrap()).unwrap()).collect();
-        assert_eq!(shares.take(one.unwrap()).unwrap_err().code, Code::TooManyRequests);
-        shares.take(other.unwrap()).unwrap();
+        let mut held: Vec<Place> = (0..5).map(|_| shares.take(one, 1).unwrap()).collect();
+        assert_eq!(shares.take(one, 1).unwrap_err(), 5);
+        shares.take(other, 5).unwrap();
         held.pop();
-        held.push(shares.take(one.unwrap()).unwrap());
+        assert_eq!(shares.take(one, 2).unwrap_err(), 5);
+        held.push(shares.take(one, 1).unwrap());
         held.clear();
+        drop(shares.take(one, 7).unwrap());
         assert!(shares.held.lock().unwrap().is_empty(), "nobody is remembered");
     }
 

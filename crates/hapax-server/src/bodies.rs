@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// Bytes of a body that do not count; their total is bounded by the number of connections.
-const FREE: usize = 64 << 10;
+pub(crate) const FREE: usize = 64 << 10;
 /// Allowed time for a body, plus the time its bytes take at this rate.
 const GRACE_TIME: Duration = Duration::from_secs(5);
 const BYTES_A_SECOND: u64 = 64 << 10;

@@ -20,6 +20,7 @@
 //! Contains no algorithms: the engine compares and explains, the store decides and stores.
 
 pub mod access;
+mod answers;
 mod bodies;
 mod clock;
 pub mod config;

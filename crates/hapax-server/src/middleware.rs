@@ -4,6 +4,7 @@
 //! each route ([`guarded`]): permission, concurrency limit, timeout, metrics, and catching of panics.
 
 use crate::access::Scope;
+use crate::answers;
 use crate::bodies;
 use crate::connections::{Activity, Connection};
 use crate::error::{ApiError, Code};
@@ -45,6 +46,8 @@ pub enum RequestClass {
     Probe,
     /// Answered within the time limit of a request.
     Plain,
+    /// As [`Plain`](Self::Plain), with an answer that may take milliseconds and megabytes.
+    List,
     /// Lasts as long as the client likes; times out only without progress.
     Stream,
 }
@@ -81,7 +84,7 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let mut held = service.bodies.hold();
     // A body that is still arriving must not hold a place for work.
     let request = match guard.class {
-        RequestClass::Plain => {
+        RequestClass::Plain | RequestClass::List => {
             let (parts, body) = request.into_parts();
             let bytes = bodies::whole(body, &service.config.limits, &mut held).await?;
             Request::from_parts(parts, Body::from(bytes))
@@ -91,18 +94,19 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let client = service.access.client(request.headers(), peer);
     let place = match guard.class {
         RequestClass::Probe => None,
-        RequestClass::Plain | RequestClass::Stream => {
-            client.map(|client| service.shares.take(client)).transpose()?
+        RequestClass::Plain | RequestClass::List | RequestClass::Stream => {
+            client.map(|_| service.shares.take(client, 1)).transpose().map_err(|most| {
+                let message = format!("you have {most} requests in progress; wait for answers");
+                ApiError::new(Code::TooManyRequests, message)
+            })?
         }
     };
     let permit = match guard.class {
         RequestClass::Probe => None,
-        RequestClass::Stream
-            if service.in_flight.available_permits() <= kept_from_streams(service) =>
-        {
+        class if service.in_flight.available_permits() <= kept_from(class, service) => {
             return Err(ApiError::overloaded());
         }
-        RequestClass::Plain | RequestClass::Stream => {
+        RequestClass::Plain | RequestClass::List | RequestClass::Stream => {
             let free = service.in_flight.clone().try_acquire_owned();
             Some(free.map_err(|_| ApiError::overloaded())?)
         }
@@ -113,7 +117,7 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let answer = async {
         match guard.class {
             RequestClass::Probe => next.run(request).await,
-            RequestClass::Plain | RequestClass::Stream => {
+            RequestClass::Plain | RequestClass::List | RequestClass::Stream => {
                 let places = match guard.scope {
                     Scope::Open | Scope::Read => &service.reads,
                     Scope::Write => &service.writes,
@@ -126,7 +130,7 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let caught = AssertUnwindSafe(working_for(caller, answer)).catch_unwind();
     let done = match guard.class {
         RequestClass::Stream => Ok(caught.await),
-        RequestClass::Probe | RequestClass::Plain => {
+        RequestClass::Probe | RequestClass::Plain | RequestClass::List => {
             tokio::time::timeout(service.config.limits.request_time(), caught).await
         }
     };
@@ -134,6 +138,10 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     if guard.class != RequestClass::Stream {
         is_now(Activity::Waiting);
     }
+    let done = match done {
+        Ok(Ok(response)) => Ok(Ok(answers::counted(service, client, response).await)),
+        failed => failed,
+    };
     match done {
         Ok(Ok(response)) if guard.class == RequestClass::Stream => Ok(response.map(|body| {
             // The place is held until the last byte was sent.
@@ -162,9 +170,14 @@ impl Drop for Ends {
     }
 }
 
-/// Places that streams may not take, because streams last as long as their clients like.
-fn kept_from_streams(service: &Service) -> usize {
-    service.config.limits.requests / 4
+/// Places that requests of a class may not take: streams last as long as their clients like, and many lists
+/// would have short requests refused.
+fn kept_from(class: RequestClass, service: &Service) -> usize {
+    match class {
+        RequestClass::Probe | RequestClass::Plain => 0,
+        RequestClass::List => service.config.limits.requests / 2,
+        RequestClass::Stream => service.config.limits.requests / 4,
+    }
 }
 
 /// Reads the rest of a refused request, within limits: a client that is cut off while sending would

@@ -38,6 +38,8 @@ const VERIFY_AT_START: Duration = Duration::from_secs(5);
 /// Requests per core that are started before the runtime looks for others: few, so that the others
 /// wait in turn; more than one, so that it looks less often.
 const BEGINNINGS: usize = 4;
+/// Bytes of a row of a list whose addresses are long.
+const ROW: usize = 2 << 10;
 /// Maximum number of concurrent fetches.
 const FETCHES: usize = 16;
 /// Maximum number of concurrent increments.
@@ -67,12 +69,14 @@ pub struct Service {
     pub rate: Rate,
     /// Limits the concurrent requests of each client.
     pub shares: Arc<Shares>,
+    /// Limits the bytes that each client has not read yet.
+    pub(crate) unread: Arc<Shares>,
     pub in_flight: Arc<Semaphore>,
     /// Counts commits.
     pub changed: watch::Sender<u64>,
     pub started: Instant,
     stopping: watch::Sender<bool>,
-    /// Limits the bytes of bodies.
+    /// Limits the bytes of bodies and of unread answers.
     pub(crate) bodies: Arc<Budget>,
     pub(crate) connections: Connections,
     /// Limits full copies of the repository to one at a time.
@@ -195,6 +199,7 @@ impl Service {
             access: Access::new(&config.tokens, &config.hosts)?,
             rate: Rate::new(config.limits.rate, config.limits.burst),
             shares: Shares::new(config.limits.requests, config.limits.client_share),
+            unread: Shares::new(config.limits.held_bytes, config.limits.client_share),
             in_flight: Arc::new(Semaphore::new(config.limits.requests)),
             changed,
             started: Instant::now(),
@@ -250,6 +255,32 @@ impl Service {
         call: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let large = self.large.take(bytes).await;
+        self.work(move |service| {
+            let _held = large;
+            call(service)
+        })
+        .await
+    }
+
+    /// As [`work`](Self::work), for a list of at most this many rows. Long lists take milliseconds: they wait in
+    /// a queue of their own, so that short requests do not wait behind them.
+    ///
+    /// # Errors
+    ///
+    /// The error of the call, the service stops, or the call panicked.
+    pub async fn list<T: Send + 'static>(
+        self: &Arc<Self>,
+        rows: usize,
+        call: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let bytes = rows.saturating_mul(ROW);
+        if bytes <= LARGE {
+            return self.work(call).await;
+        }
+        let large = self.large.take(bytes).await;
+        if self.is_stopping() {
+            return Err(ApiError::new(Code::Stopping, "the service is stopping"));
+        }
         self.work(move |service| {
             let _held = large;
             call(service)

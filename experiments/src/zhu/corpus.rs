@@ -93,7 +93,7 @@ pub(super) fn real(bench: &Bench<'_>) -> Result<Option<(Vec<PageFeatures>, Strin
         let source = Source::open(&[path.display().to_string()], ReadOptions::default())?;
         let features = |at_hand: AtHand<'_>| featuring.of(at_hand).features;
         each(&source, &by, threads, features, |page| {
-            let page = page?;
+            let page = page.map_err(|bad| bad.error)?;
             if !page.words.is_empty() {
                 pages.push(page);
             }

@@ -56,6 +56,14 @@ pub(crate) const ATTACKS: &[Attack] = &[
         p99: P99,
         run: stalled,
     },
+    Attack {
+        name: "readers: 895 connections ask for lists of 1.8 MB, and read nothing",
+        settings: &[],
+        megabytes: 256,
+        // The honest client is on this machine, too, so all of them are one client and wait in one queue.
+        p99: Duration::from_secs(2),
+        run: unread,
+    },
 ];
 
 fn growing(server: &Server) -> Result<String> {
@@ -177,4 +185,30 @@ fn stalled(server: &Server) -> Result<String> {
     std::thread::sleep(Duration::from_secs(5));
     server.leave_open(open);
     Ok("100 wait for their lines".to_owned())
+}
+
+/// Pages with addresses so long that a list of a thousand has 1.8 MB.
+const LONG: usize = 1700;
+
+fn unread(server: &Server) -> Result<String> {
+    let long = "x".repeat(LONG);
+    let line = |n: usize| format!("{{\"url\":\"http://a/{long}/{n}\",\"text\":\"page {n}\"}}\n");
+    let lines: String = (0..1000).map(line).collect();
+    let (status, _) = server.post("/v1/pages/batch", "application/x-ndjson", lines.as_bytes())?;
+    ensure!(status == 200, "the pages were answered {status}");
+    let before = server.resident().context("the service states no memory")?;
+    let lists = "GET /v1/pages?limit=1000 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".repeat(8);
+    let mut open = Vec::new();
+    for _ in 0..895 {
+        let mut stream = server.connect()?;
+        stream.write_all(lists.as_bytes())?;
+        open.push(stream);
+    }
+    let mut most = 0;
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_secs(1));
+        most = most.max(server.resident().context("the service states no memory")?);
+    }
+    server.leave_open(open);
+    Ok(format!("unread lists hold {} MB", most.saturating_sub(before)))
 }

@@ -357,7 +357,11 @@ fn files_left_out_of_folders_are_counted_by_every_command() {
         &["partition", "learn", "site", "--machines", "2", "--out", "mapping.toml"],
     ] {
         let printed = stderr(&folder.hapax(command).assert().code(0));
-        assert!(printed.contains("2 other files in folders ignored"), "{command:?}: {printed}");
+        assert!(
+            printed.contains("2 other files in folders ignored, such as site/notes.json: "),
+            "{command:?}: {printed}"
+        );
+        assert_eq!(printed.contains("--all-files"), command[0] != "page", "{command:?}: {printed}");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::document::{Body, Document, Entry, Kind, Reason};
 use crate::error::{At, Error};
 use crate::options::{FieldTable, Role};
 use crate::original::Original;
-use crate::timestamp::Timestamp;
+use crate::timestamp::{NoSuchTime, Timestamp};
 
 use super::flat::{Fields, Flat};
 use super::lines::Line;
@@ -160,7 +160,9 @@ impl<'a> Picked<'a> {
         let fetched = match self.take(Role::Fetched) {
             Value::Whole(number) => Some(Timestamp::from_number(number)),
             Value::Number(number) => Some(Timestamp::from_number(number as i64)),
-            Value::Str(text) => Timestamp::parse(&text),
+            Value::Str(text) => Timestamp::of_field(&text).map_err(|NoSuchTime| {
+                Error::no_such_time(context.path(), At::Line(line.place.number), &text)
+            })?,
             Value::Absent | Value::Other => None,
         };
         Ok(Document {

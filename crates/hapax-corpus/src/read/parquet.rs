@@ -32,7 +32,7 @@ use crate::error::{At, Error};
 use crate::options::{Limits, ReadOptions, Role};
 use crate::origin::Origin;
 use crate::original::Original;
-use crate::timestamp::Timestamp;
+use crate::timestamp::{NoSuchTime, Timestamp};
 
 /// Approximate bytes of rows decoded at a time.
 const ROWS_BYTES: u64 = 4 << 20;
@@ -283,7 +283,7 @@ impl RowGroup {
             body: Body { kind, content },
             content_type: None,
             score: cell(Role::Score).into_number().filter(|score| !score.is_nan()),
-            fetched: fetched(cell(Role::Fetched)),
+            fetched: fetched(context, number, cell(Role::Fetched))?,
             language: cell(Role::Language).into_text().map(Cow::Owned),
             http_language: None,
             http_link: None,
@@ -293,14 +293,15 @@ impl RowGroup {
     }
 }
 
-fn fetched(cell: Cell) -> Option<Timestamp> {
-    match cell {
+fn fetched(context: &Context, number: u64, cell: Cell) -> Result<Option<Timestamp>, Error> {
+    Ok(match cell {
         Cell::Seconds(seconds) => Some(Timestamp::from_seconds(seconds)),
         Cell::Whole(number) => Some(Timestamp::from_number(number)),
         Cell::Number(number) => Some(Timestamp::from_number(number as i64)),
-        Cell::Str(text) => Timestamp::parse(&text),
+        Cell::Str(text) => Timestamp::of_field(&text)
+            .map_err(|NoSuchTime| Error::no_such_time(context.path(), At::Row(number), &text))?,
         Cell::Null | Cell::Bytes(_) | Cell::Other => None,
-    }
+    })
 }
 
 fn place(file: FileId, number: u64) -> Place {

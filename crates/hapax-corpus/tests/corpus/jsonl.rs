@@ -1,6 +1,8 @@
 //! JSONL and plain text.
 
-use hapax_corpus::{Content, Fields, Format, Kind, ReadOptions, Reason, Source, Timestamp};
+use hapax_corpus::{
+    Batch, Content, Entry, Fields, Format, Kind, ReadOptions, Reason, Source, Timestamp,
+};
 
 use crate::make::{Folder, bzip2, failure, gzip, read, read_all, read_well, skipping, xz, zstd};
 
@@ -8,7 +10,7 @@ use crate::make::{Folder, bzip2, failure, gzip, read, read_all, read_well, skipp
 fn the_usual_names_are_found_and_html_wins_over_text() {
     let folder = Folder::new();
     let line = r#"{"url":"http://a.test/","content":"plain","html":"<p>\u00e9\n</p>","score":2,
-        "date":"2021-01-02","lang":"fr","nested":{"id":"no"},"id":17}"#
+        "fetched":"2021-01-02","date":"1999-01-01","timestamp":3,"lang":"fr","nested":{"id":"no"},"id":17}"#
         .replace('\n', " ");
     let all = read_well(&folder.file("x.jsonl", line));
     let document = &all.documents[0];
@@ -20,6 +22,62 @@ fn the_usual_names_are_found_and_html_wins_over_text() {
     assert_eq!(document.fetched, Timestamp::parse("2021-01-02"));
     assert_eq!(document.language.as_deref(), Some("fr"));
     assert_eq!(document.field("nested").as_deref(), Some(r#"{"id":"no"}"#));
+}
+
+#[test]
+fn a_date_of_the_page_itself_is_not_the_time_of_the_crawl_unless_its_field_is_named() {
+    let folder = Folder::new();
+    let line = r#"{"text":"a","date":"1999-01-01","timestamp":"1999-01-02"}"#;
+    let path = folder.file("x.jsonl", line);
+    assert_eq!(read_well(&path).documents[0].fetched, None);
+    let fields = Fields { fetched: Some("date".into()), ..Fields::default() };
+    let named = read(&path, ReadOptions { fields, ..ReadOptions::default() }).unwrap();
+    assert_eq!(named.documents[0].fetched, Timestamp::parse("1999-01-01"));
+}
+
+#[test]
+fn a_row_with_a_day_that_does_not_exist_is_an_error() {
+    let folder = Folder::new();
+    let lines = "{\"text\":\"a\",\"fetched\":\"2026-02-28\"}\n{\"text\":\"b\",\"fetched\":\"2026-02-30\"}\n\
+        {\"text\":\"c\",\"fetched\":\"unknown\"}\n";
+    let path = folder.file("x.jsonl", lines);
+    let error = failure(&path, ReadOptions::default());
+    assert!(error.contains("line 2: \"2026-02-30\" is not a time"), "{error}");
+    let all = read(&path, skipping()).unwrap();
+    assert_eq!((all.bodies(), all.bad.len()), (vec!["a".to_owned(), "c".to_owned()], 1));
+}
+
+/// In two bytes each; their errors would take hundreds of megabytes.
+#[test]
+fn many_bad_lines_are_counted_and_the_first_of_a_kind_shown() {
+    let folder = Folder::new();
+    let bad = "x\n".repeat(700_000);
+    let lines = format!("{{\"text\":\"a\"}}\n{bad}{{\"words\":1}}\n{{\"text\":\"b\"}}\n");
+    let source =
+        Source::open(&[folder.file("x.jsonl.gz", gzip(lines.as_bytes()))], skipping()).unwrap();
+    let (mut shown, mut counted, mut most, mut bodies) = (0, 0, 0, 0);
+    for mut batch in source.batches() {
+        let before = shown;
+        for entry in batch.entries() {
+            match entry.unwrap() {
+                Entry::Bad(bad) => {
+                    shown += 1;
+                    counted += bad.records;
+                    let said = bad.to_string();
+                    assert_eq!(
+                        bad.records > 1,
+                        said.contains(" later records are bad in this way"),
+                        "{said}"
+                    );
+                }
+                Entry::Document(_) => bodies += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        most = most.max(shown - before);
+    }
+    assert_eq!((counted, bodies), (700_001, 2));
+    assert!(most <= 2 * (Batch::BAD_SHOWN + 1), "{most} of a batch are shown");
 }
 
 /// As a table would store it: the last bit may decide which copy is kept.

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use hapax_corpus::{Format, ReadOptions, Source};
+use hapax_corpus::{Format, Kind, ReadOptions, Source};
 
 use crate::make::{Folder, failure, gzip, read, read_well, response, skipping};
 use crate::tables::table;
@@ -92,6 +92,27 @@ fn a_file_without_a_byte_holds_no_document_unless_it_is_a_page() {
     assert_eq!(read_well(&folder.path("p").display().to_string()).bodies(), ["", ""]);
 }
 
+#[test]
+fn pages_saved_by_a_crawler_are_found_in_a_folder() {
+    let folder = Folder::new();
+    let xhtml = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Strict//EN\">\n\
+        <html><body><p>words</p></body></html>";
+    let late = xhtml.replacen('\n', &format!("\n<!-- {} -->\n", "saved ".repeat(300)), 1);
+    folder.file("a.html?sid=1", "plain words");
+    folder.file("b.php?id=1&x=2.5", xhtml);
+    folder.file("c", format!("\u{feff} \n{xhtml}"));
+    folder.file("d", late);
+    folder.file("e.jsonl?signature=abc", "{\"text\":\"words\"}");
+    folder.file("feed", "<?xml version=\"1.0\"?><rss><title>no page</title></rss>");
+    folder.file("photo.jpg?size=2", "\u{1}");
+    let source = Source::open(&[folder.root()], ReadOptions::default()).unwrap();
+    assert_eq!(source.ignored().files, 2);
+    assert!(source.ignored().example.as_ref().is_some_and(|it| it.ends_with("feed")));
+    let all = read_well(&folder.root());
+    let kinds: Vec<Kind> = all.documents.iter().map(|it| it.body.kind).collect();
+    assert_eq!(kinds, [Kind::Html, Kind::Html, Kind::Html, Kind::Html, Kind::Text]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_name_of_any_bytes_counts_in_a_folder_and_what_is_left_out_is_counted() {
@@ -106,7 +127,7 @@ fn a_name_of_any_bytes_counts_in_a_folder_and_what_is_left_out_is_counted() {
         folder.file(name, "<p>more");
     }
     let source = Source::open(&[folder.root()], ReadOptions::default()).unwrap();
-    assert_eq!(source.ignored(), 3);
+    assert_eq!(source.ignored().files, 3);
     assert_eq!(source.paths().count(), 4);
     assert_eq!(read_well(&folder.root()).bodies()[2], "<p>a");
 }

@@ -30,7 +30,7 @@ pub(crate) fn table(path: &Path, rows: i64) -> String {
         ("score", Arc::new(Float32Array::from_iter_values(numbers.iter().map(|n| *n as f32)))),
         ("host", Arc::new(hosts)),
         (
-            "timestamp",
+            "fetched_at",
             Arc::new(TimestampMicrosecondArray::from_iter_values(
                 numbers.iter().map(|n| n * 1_000_000),
             )),
@@ -96,7 +96,7 @@ fn a_missing_or_unsuitable_column_is_an_error_that_lists_the_existing_ones() {
     };
     let error = with("body");
     assert!(error.contains("no column for the page or text (body)"), "{error}");
-    assert!(error.contains("id, url, text, score, host, timestamp"), "{error}");
+    assert!(error.contains("id, url, text, score, host, fetched_at"), "{error}");
     let error = with("score");
     assert!(error.contains("column score is Float32, not text or bytes"), "{error}");
 }

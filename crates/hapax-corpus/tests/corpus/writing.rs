@@ -63,7 +63,7 @@ fn parquet_keeps_its_columns_and_pairs() {
         parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     let names: Vec<&str> =
         reader.schema().fields().iter().map(|field| field.name().as_str()).collect();
-    assert_eq!(names, ["id", "url", "text", "score", "host", "timestamp"]);
+    assert_eq!(names, ["id", "url", "text", "score", "host", "fetched_at"]);
     let pairs = reader.metadata().file_metadata().key_value_metadata().unwrap();
     assert!(
         pairs.iter().any(|pair| pair.key == "origin" && pair.value.as_deref() == Some("a test"))

@@ -256,7 +256,7 @@ impl PartSignatures {
             for entry in source.entries() {
                 let entry = entry?;
                 if let Some(passed) = PassedRecord::of(&entry) {
-                    *self.counts.passed_over.entry(passed.why).or_default() += 1;
+                    *self.counts.passed_over.entry(passed.why).or_default() += entry.records();
                     self.passed(&mut rows, &passed, matches!(entry, Entry::Fact(_)));
                 }
                 match entry {
@@ -271,9 +271,9 @@ impl PartSignatures {
                     }
                     Entry::Fact(fact) => self.fact(&mut rows, &fact),
                     Entry::Passed { .. } => {}
-                    Entry::Bad(error) => {
+                    Entry::Bad(bad) => {
                         if self.complaints.len() < 8 {
-                            self.complaints.push(error.to_string());
+                            self.complaints.push(bad.to_string());
                         }
                     }
                 }

@@ -53,10 +53,10 @@ pub(super) fn section(out: &mut String, summary: &Summary, shown: &[Passed]) {
     // Redirects and revisits that lead to a document are listed with it.
     let more = summary.passed() - summary.redirects - summary.revisits - shown.len() as u64;
     if more > 0 {
-        out.push_str(&format!(
-            "<p class=\"facts\">and {} more; groups.parquet has them all.</p>\n",
-            grouped(more)
-        ));
+        out.push_str(
+            "<p class=\"facts\">These are the first; groups.parquet has them all. A row may stand for \
+             many damaged records.</p>\n",
+        );
     }
     out.push_str("</section>\n");
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hapax::fingerprint::{Fingerprinter, Signature};
 use hapax::page::{Page, PageError};
-use hapax_corpus::{Batch, Document, Entry, Original, Source};
+use hapax_corpus::{Bad, Batch, Document, Entry, Original, Source};
 
 use crate::signature::{hash_of_bytes, sign};
 
@@ -21,8 +21,8 @@ pub struct AtHand<'a> {
     pub signature: Signature,
 }
 
-/// Fingerprints all documents of a source. Calls `work` on any thread; passes its result, or a
-/// skipped damaged record, to `take` on this thread and in order.
+/// Fingerprints all documents of a source. Calls `work` on any thread; passes its result, or
+/// skipped damaged records, to `take` on this thread and in order.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub fn each<T: Send, E: From<hapax_corpus::Error>>(
     fingerprinter: &Fingerprinter,
     threads: NonZero<usize>,
     work: impl Fn(AtHand<'_>) -> T + Sync,
-    take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
+    take: impl FnMut(Result<T, Bad>) -> Result<(), E>,
 ) -> Result<(), E> {
     let new = || fingerprinter.clone();
     let sign = |fingerprinter: &mut Fingerprinter, document: &Document<'_>| {
@@ -46,14 +46,14 @@ pub fn each<T: Send, E: From<hapax_corpus::Error>>(
 }
 
 /// Calls `work` for all documents of a source on any thread, each with one of the workers made by
-/// `new`, at most one per thread. Passes each result, or a skipped damaged record, to `take` on
+/// `new`, at most one per thread. Passes each result, or skipped damaged records, to `take` on
 /// this thread and in order. Returns the workers.
 pub fn each_document<W: Send, T: Send, E: From<hapax_corpus::Error>>(
     source: &Source,
     threads: NonZero<usize>,
     new: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, &Document<'_>) -> T + Sync,
-    mut take: impl FnMut(Result<T, hapax_corpus::Error>) -> Result<(), E>,
+    mut take: impl FnMut(Result<T, Bad>) -> Result<(), E>,
 ) -> Result<Vec<W>, E> {
     let idle: Mutex<Vec<W>> = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ pub fn not_a_page(document: &Document<'_>, error: PageError) -> Option<hapax_cor
 }
 
 struct Done<T> {
-    taken: Vec<Result<T, hapax_corpus::Error>>,
+    taken: Vec<Result<T, Bad>>,
     stopped: Option<hapax_corpus::Error>,
 }
 
@@ -92,7 +92,7 @@ fn batch_of<T>(mut batch: Batch, mut work: impl FnMut(&Document<'_>) -> T) -> Do
     for entry in batch.entries() {
         match entry {
             Ok(Entry::Document(document)) => done.taken.push(Ok(work(&document))),
-            Ok(Entry::Bad(error)) => done.taken.push(Err(error)),
+            Ok(Entry::Bad(bad)) => done.taken.push(Err(bad)),
             Ok(Entry::Fact(_) | Entry::Passed { .. }) => {}
             Err(error) => done.stopped = Some(error),
         }

@@ -107,7 +107,7 @@ impl WebBuilder {
     }
 
     /// Adds all documents of a corpus; calls `read` with the number of documents of each batch, and
-    /// with skipped errors.
+    /// with skipped records.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl WebBuilder {
         &mut self,
         source: &Source,
         threads: NonZero<usize>,
-        mut read: impl FnMut(u64, &[hapax_corpus::Error]),
+        mut read: impl FnMut(u64, &[hapax_corpus::Bad]),
     ) -> Result<(), WebError> {
         let limits = Limits { max_links: MOST_LINKS, ..Limits::default() };
         let extract = ExtractOptions { collect_links: true, limits, ..ExtractOptions::default() };
@@ -133,7 +133,7 @@ impl WebBuilder {
                         }
                         Ok(Entry::Fact(fact)) => facts.push(fact),
                         Ok(Entry::Passed { .. }) => {}
-                        Ok(Entry::Bad(error)) => bad.push(error),
+                        Ok(Entry::Bad(records)) => bad.push(records),
                         Err(error) => return Err(error),
                     }
                 }

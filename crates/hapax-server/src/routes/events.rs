@@ -74,7 +74,7 @@ pub async fn of_group(
         let rows = found.events.into_iter().map(Event::from).collect();
         Ok(Rows { rows, next: found.before.map(|before| before.to_string()) })
     };
-    service.work(work).await.map(Json)
+    service.list(limit, work).await.map(Json)
 }
 
 async fn read(service: &Arc<Service>, after: u64, limit: usize) -> Result<Vec<Event>, ApiError> {
@@ -83,7 +83,7 @@ async fn read(service: &Arc<Service>, after: u64, limit: usize) -> Result<Vec<Ev
         let events = service.repository.events(after, limit)?.into_iter();
         Ok(events.take_while(|event| event.sequence <= shown).map(Event::from).collect())
     };
-    service.work(work).await
+    service.list(limit, work).await
 }
 
 /// `GET /v1/events`

@@ -51,7 +51,7 @@ pub async fn list(
             Some(_) | None => by_number(service, &parameters, limit),
         }
     };
-    service.work(work).await.map(Json)
+    service.list(limit, work).await.map(Json)
 }
 
 fn bad_cursor() -> ApiError {
@@ -170,5 +170,5 @@ pub async fn group(
         let rows = pages.map(|(page, decision)| PageDetail::new(page, &decision)).collect();
         Ok(GroupDetail { group: group.into(), pages: Rows { rows, next: next.flatten() } })
     };
-    service.work(work).await.map(Json)
+    service.list(limit, work).await.map(Json)
 }

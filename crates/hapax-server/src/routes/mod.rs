@@ -38,14 +38,14 @@ pub const OPENAPI: &str = include_str!("../openapi.json");
 
 /// Method, path, permission, class, handler.
 fn routes() -> Vec<(&'static str, &'static str, Scope, RequestClass, Handler)> {
-    use RequestClass::{Plain, Probe, Stream};
+    use RequestClass::{List, Plain, Probe, Stream};
     use Scope::{Open, Read, Write};
     vec![
         ("POST", "/v1/pages", Write, Plain, post(pages::observe)),
-        ("GET", "/v1/pages", Read, Plain, get(pages::list)),
+        ("GET", "/v1/pages", Read, List, get(pages::list)),
         ("POST", "/v1/pages/batch", Write, Stream, post(batch::batch)),
         ("GET", "/v1/pages/{url}", Read, Plain, get(status::page)),
-        ("GET", "/v1/pages/{url}/group", Read, Plain, get(status::group)),
+        ("GET", "/v1/pages/{url}/group", Read, List, get(status::group)),
         ("DELETE", "/v1/pages/{url}", Write, Plain, delete(pages::forget)),
         ("PUT", "/v1/pages/{url}/score", Write, Plain, put(pages::score)),
         ("PUT", "/v1/pages/{url}/redirect", Write, Plain, put(pages::redirect)),
@@ -56,9 +56,9 @@ fn routes() -> Vec<(&'static str, &'static str, Scope, RequestClass, Handler)> {
         ("POST", "/v1/fetch", Write, Plain, post(fetching::fetch)),
         ("POST", "/v1/compare", Read, Plain, post(compare::compare)),
         ("GET", "/v1/search", Read, Plain, get(search::search)),
-        ("GET", "/v1/groups", Read, Plain, get(groups::list)),
-        ("GET", "/v1/groups/{id}", Read, Plain, get(groups::group)),
-        ("GET", "/v1/groups/{id}/events", Read, Plain, get(events::of_group)),
+        ("GET", "/v1/groups", Read, List, get(groups::list)),
+        ("GET", "/v1/groups/{id}", Read, List, get(groups::group)),
+        ("GET", "/v1/groups/{id}/events", Read, List, get(events::of_group)),
         ("GET", "/v1/rules", Read, Plain, get(rules::rules)),
         ("PUT", "/v1/rules", Write, Plain, put(rules::set)),
         ("PUT", "/v1/markets/{name}", Write, Plain, put(rules::set_market)),

@@ -162,7 +162,7 @@ pub async fn list(
         }
         Ok(Rows { rows, next: next.flatten() })
     };
-    service.work(work).await.map(Json)
+    service.list(limit, work).await.map(Json)
 }
 
 pub(super) fn unknown() -> ApiError {

@@ -62,5 +62,5 @@ pub async fn group(
         let rows = pages.map(|(page, decision)| Verdict::known(page.url, &decision)).collect();
         Ok(GroupStatuses { group: found.into(), pages: Rows { rows, next } })
     };
-    service.work(work).await.map(Json)
+    service.list(limit, work).await.map(Json)
 }

@@ -256,3 +256,51 @@ fn connections_that_have_sent_a_batch_give_way_to_new_ones() {
     assert_eq!(server.get("/healthz").status, 200);
     drop(idle);
 }
+
+/// The path of a list of 8 MB, more than the buffers of two sockets hold.
+fn long_list(server: &Running) -> &'static str {
+    let long = "x".repeat(8000);
+    let page = |n: u32| json!({"url": format!("http://a/{long}/{n}"), "text": text(n, 20)});
+    let lines: Vec<String> = (0..1000).map(|n| page(n).to_string()).collect();
+    let kind = "Content-Type: application/x-ndjson\r\n";
+    assert_eq!(server.ask_with("POST", "/v1/pages/batch", kind, &lines.join("\n")).status, 200);
+    "/v1/pages?limit=1000"
+}
+
+#[test]
+fn answers_that_are_not_read_count_until_they_are() {
+    let server =
+        Running::with("[limits]\nheld_bytes = 10_000_000\nclient_share = 1.0\nidle_seconds = 600");
+    let list = long_list(&server);
+    let mut reader = server.connect();
+    let head = format!("GET {list} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+    reader.write_all(head.as_bytes()).unwrap();
+    let mut start = [0; 12];
+    reader.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    let refused = server.get(list);
+    assert_eq!(refused.code(), "overloaded");
+    assert!(refused.headers.contains("connection: close"), "{}", refused.headers);
+    server.get("/v1/pages?limit=1").good();
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest).unwrap();
+    assert!(rest.len() > 8_000_000);
+    let mut tries = 0;
+    while server.get(list).status != 200 {
+        tries += 1;
+        assert!(tries < 600, "what was held does not come back");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_client_holds_at_most_its_share_in_answers_that_it_does_not_read() {
+    let server =
+        Running::with("[limits]\nheld_bytes = 100_000_000\nclient_share = 0.1\nidle_seconds = 600");
+    let list = long_list(&server);
+    let mut reader = server.connect();
+    write!(reader, "GET {list} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
+    reader.read_exact(&mut [0; 12]).unwrap();
+    assert_eq!(server.get(list).code(), "too_many_requests");
+    server.get("/v1/pages?limit=1").good();
+}

@@ -389,7 +389,9 @@ fn print_summary(arguments: &Arguments, finished: &Finished) -> Result<(), Failu
         return Ok(());
     }
     let mut text = summary::text(finished);
-    if let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs)) {
+    if let Some(line) =
+        reading::ignored_line(&reading::ignored(&arguments.inputs, arguments.reading.options()))
+    {
         text.push_str(&line);
         text.push('\n');
     }
@@ -488,7 +490,7 @@ impl Watch for Shown<'_> {
         self.progress.note(&note);
     }
 
-    fn skipped(&mut self, why: &hapax_corpus::Error) {
-        self.progress.note(&format!("skipped: {}", reading::skipped(why)));
+    fn skipped(&mut self, bad: &hapax_corpus::Bad) {
+        self.progress.skip(bad);
     }
 }

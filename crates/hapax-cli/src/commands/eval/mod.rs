@@ -198,7 +198,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print_report(arguments, &report)?;
     warn(&report);
     if !arguments.reading.quiet
-        && let Some(line) = reading::ignored_line(reading::ignored(&arguments.inputs))
+        && let Some(line) =
+            reading::ignored_line(&reading::ignored(&arguments.inputs, arguments.reading.options()))
     {
         say(&line);
     }

@@ -314,7 +314,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 struct Batch {
     actions: Vec<Prepared>,
     passed: u64,
-    bad: Vec<hapax_corpus::Error>,
+    bad: Vec<hapax_corpus::Bad>,
     stopped: Option<hapax_corpus::Error>,
 }
 
@@ -357,7 +357,7 @@ fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Resul
         counts: BTreeMap::new(),
     };
     let mut progress = Progress::start(None, corpus.quiet, recorder.output.on_screen());
-    let (mut passed, mut skipped) = (0, 0);
+    let mut passed = 0;
     let read_all = source.in_order(
         threads,
         |batch| {
@@ -368,10 +368,8 @@ fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Resul
             read
         },
         |batch| {
-            for bad in &batch.bad {
-                progress.note(&format!("skipped: {}", reading::skipped(bad)));
-            }
-            (passed, skipped) = (passed + batch.passed, skipped + batch.bad.len() as u64);
+            batch.bad.iter().for_each(|bad| progress.skip(bad));
+            passed += batch.passed;
             progress.pages(batch.actions.len() as u64);
             recorder.waiting.extend(batch.actions);
             if recorder.waiting.len() >= BATCH_SIZE || batch.stopped.is_some() {
@@ -384,6 +382,7 @@ fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Resul
     recorded_all.map_err(|failure| recorder.with_recorded(failure))?;
     progress.clear();
     recorder.output.finish()?;
+    let skipped = progress.read().skipped;
     if progress.read().pages + passed + skipped == 0 {
         return Err(reading::no_document(corpus.inputs));
     }
@@ -400,7 +399,7 @@ fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Resul
         say(&format!(
             "{pages} recorded{verdicts}; {passed} records passed over, {skipped} skipped"
         ));
-        if let Some(line) = reading::ignored_line(source.ignored()) {
+        if let Some(line) = reading::without_advice(source.ignored()) {
             say(&line);
         }
     }
@@ -420,7 +419,7 @@ fn read(mut batch: hapax_corpus::Batch, observer: &mut Observer) -> Batch {
                 read.actions.push(Action::Redirect { from, to, fetched: None }.into());
             }
             Ok(Entry::Fact(Fact::Revisit { .. }) | Entry::Passed { .. }) => read.passed += 1,
-            Ok(Entry::Bad(error)) => read.bad.push(error),
+            Ok(Entry::Bad(bad)) => read.bad.push(bad),
             Err(error) => read.stopped = Some(error),
         }
     }

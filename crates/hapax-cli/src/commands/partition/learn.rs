@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mapping = Mapping::learn(&sample, &recipe, &settings).map_err(refused)?;
     output.write(mapping.to_toml().as_bytes())?;
     output.finish()?;
-    progress.finish(0);
+    progress.finish(&hapax_corpus::Ignored::default());
     if !quiet {
         let placed: Vec<_> = sample.iter().map(|page| mapping.place(page)).collect();
         say(&facts(arguments, &mapping, imbalance(&mapping, &placed), sample.len()));

@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         output.line(&line)
     })?;
     output.finish()?;
-    progress.finish(0);
+    progress.finish(&hapax_corpus::Ignored::default());
     Ok(())
 }
 

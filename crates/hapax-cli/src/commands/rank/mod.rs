@@ -198,9 +198,7 @@ fn web_of_pages(arguments: &Arguments, threads: NonZeroUsize) -> Result<Web, Fai
     let mut progress = Progress::start(None, arguments.reading.quiet, false);
     let found = builder.corpus(&source, threads, |documents, bad| {
         progress.pages(documents);
-        for why in bad {
-            progress.note(&format!("skipped: {}", reading::skipped(why)));
-        }
+        bad.iter().for_each(|bad| progress.skip(bad));
     });
     progress.clear();
     found.map_err(web_failure)?;
