@@ -120,7 +120,6 @@ pub enum Reason {
 }
 
 /// The result of decoding one record.
-#[expect(clippy::large_enum_variant, reason = "nearly every record is a document")]
 #[derive(Debug)]
 pub enum Entry<'a> {
     Document(Document<'a>),
