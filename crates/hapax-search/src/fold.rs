@@ -151,7 +151,7 @@ pub(crate) fn among_copies<'a>(
 ) -> Vec<PageFacts<'a>> {
     if rules.list().contains(&Rule::FirstDomain) {
         let mut sets = UnionFind::new(pages.len() as u32);
-        pairs.iter().for_each(|pair| _ = sets.union(pair.a, pair.b));
+        pairs.iter().for_each(|pair| sets.union(pair.a, pair.b));
         let set_of: Vec<u32> = (0..pages.len() as u32).map(|page| sets.find(page)).collect();
         set_domain_places(&mut pages, |page| set_of[page]);
     }
