@@ -37,7 +37,8 @@ pub(crate) async fn refuse(mut stream: TcpStream) {
     tracing::error!("{MESSAGE}");
     let served = async {
         let mut request = vec![0; READ];
-        stream.read(&mut request).await?;
+        // The answer is the same for any part of any request.
+        let _some = stream.read(&mut request).await?;
         stream.write_all(answer().as_bytes()).await?;
         stream.shutdown().await
     };
