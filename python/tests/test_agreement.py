@@ -79,8 +79,8 @@ def strip(row: dict) -> dict:
 
 
 def test_a_cleaned_corpus_is_the_same_byte_for_byte(tmp_path) -> None:
-    run("dedup", EXAMPLES, "--out", tmp_path / "program", "--quiet")
     hapax.dedup(EXAMPLES, tmp_path / "package", threads=3)
+    run("dedup", EXAMPLES, "--out", tmp_path / "program", "--key", tmp_path / "package", "--quiet")
     names = sorted(file.name for file in (tmp_path / "program").iterdir())
     assert names == sorted(file.name for file in (tmp_path / "package").iterdir())
     for name in names:
