@@ -9,6 +9,7 @@ use std::sync::PoisonError;
 
 use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
+use hapax::group::scope::SUFFIXES;
 use hapax_corpus::Source;
 use hapax_dedup::distributed::{
     Cut, LearnFrames, OwnTexts, PartSignatures, Seen, Steps, Wide, write_part,
@@ -121,6 +122,7 @@ impl StepsCore {
             "shingle": options.fingerprinter.recipe().sketch_shingle.words(),
             "keep": options.keep.to_string(),
             "scope": options.scope.to_string(),
+            "suffixes": SUFFIXES,
             "languages": options.languages,
         })
         .to_string()
