@@ -338,12 +338,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Records the documents in a repository and answers like `hapax page`.
 fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), Failure> {
     let recipe = options.fingerprinter.recipe_id().clone();
-    let settings = Settings {
-        policy: options.policy,
-        rules: options.keep.clone(),
-        scope: options.scope.clone(),
-        ..Settings::new(recipe)
-    };
+    let settings = Settings { policy: options.policy, ..Settings::new(recipe) };
+    let settings = arguments.wanted().made_of(settings);
     let corpus = Corpus {
         inputs: &arguments.inputs,
         options: options.read.clone(),
