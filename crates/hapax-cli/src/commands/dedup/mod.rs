@@ -351,7 +351,8 @@ fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), 
 }
 
 /// Cleans the corpus. The documents are recorded before the results appear, so a run that is
-/// interrupted while it records can be continued: recording a page twice changes nothing.
+/// interrupted while it records can be continued: recording a page twice does not add it twice. It
+/// can give a page another group, where the frame of its host was learned in between.
 fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let mut shown = Shown::start(arguments.reading.quiet);
     shown.record = arguments

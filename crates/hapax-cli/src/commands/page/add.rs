@@ -40,8 +40,8 @@ With --from, a document without an address is recorded under its id, redirects i
 recorded, and images and other media are skipped. --json prints a line for each page.
 
 A corpus is recorded in commits of 5,000 pages; a service records every page that it can. If it
-fails, the error says how many pages were recorded. Run the command again: recording a page twice
-changes nothing.
+fails, the error says how many pages were recorded. Run the command again: a page that is recorded
+twice is not added twice.
 
 Examples:
   hapax page add seen https://example.org/tea tea.html --create
