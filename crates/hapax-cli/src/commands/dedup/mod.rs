@@ -148,8 +148,9 @@ pub(crate) struct Arguments {
     /// Key to confirm matches with: the output folder of an earlier run, or a file with 64 hexadecimal
     /// digits [default: that of the first --against, or random]
     ///
-    /// Two runs on the same inputs with one key give the same bytes, kept.signatures included; the
-    /// other results do not depend on it.
+    /// Two runs on the same inputs with one key give the same bytes, kept.signatures included. The
+    /// other results do not depend on it, except for a few near-duplicates with --min-similarity
+    /// below 0.5.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["against", "from_signatures"])]
     key: Option<PathBuf>,
 
