@@ -139,6 +139,7 @@ def dedup(
     within: Optional[int] = None,
     min_similarity: Optional[float] = None,
     verify: bool = False,
+    key: Optional[Path] = None,
     frames: Optional[str] = None,
     keep: Optional[str] = None,
     scope: Optional[str] = None,
@@ -177,7 +178,8 @@ def dedup(
     ``s3://bucket/crawl/`` (WARC, WET, ARC, JSONL, Parquet, HTML, text; packed or not). With ``out``, a new or empty folder or its
     address, what ``hapax dedup`` writes is written there; a job that was interrupted
     continues when it is called again, or starts over with ``restart``. Options are those of the program; ``None``
-    stands for its default. ``verify`` checks every near-duplicate exactly against the kept text. ``frames="off"``
+    stands for its default. ``verify`` checks every near-duplicate exactly against the kept text. ``key``, the folder of an
+    earlier run, makes this one write the same bytes again. ``frames="off"``
     compares whole pages only, also on one host; ``frames="own"`` compares what pages say beyond the frames of their hosts, and
     nothing else. ``shard_size`` writes kept documents to files of about so many bytes, ``layout="as-input"`` to a file for each input file,
     ``follow_links`` reads what links in folders lead to. ``progress`` shows a bar of tqdm: by default on a terminal, when
@@ -196,6 +198,7 @@ def dedup(
         "within": within,
         "min_similarity": min_similarity,
         "verify": verify,
+        "key": None if key is None else os.fspath(key),
         "frames": frames,
         "keep": keep,
         "scope": scope,

@@ -13,7 +13,7 @@ use hapax::group::{Outcome, Scope};
 use hapax_corpus::{Fields, Format, ReadOptions};
 use hapax_dedup::{
     Confirm, Decision, Error, Frames, KeptFormat, Layout, Options, Stage, Stop, Watch, dedup,
-    dry_run,
+    dry_run, key,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -46,6 +46,7 @@ pub(crate) struct Asked {
     within: Option<u32>,
     min_similarity: Option<f64>,
     verify: bool,
+    key: Option<PathBuf>,
     frames: Option<String>,
     keep: Option<String>,
     scope: Option<String>,
@@ -87,6 +88,7 @@ impl Asked {
         if self.verify {
             options.confirm = Confirm::Exact;
         }
+        options.key = self.key.as_deref().map(key::of_run).transpose().map_err(|it| of_job(&it))?;
         if let Some(keep) = &self.keep {
             options.keep = rules(keep)?;
         }

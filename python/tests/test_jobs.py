@@ -56,6 +56,19 @@ def test_verify_says_what_the_program_says(tmp_path: pathlib.Path) -> None:
     assert parquet.read_table(tmp_path / "out" / "groups.parquet").equals(exact.groups)
 
 
+def test_a_run_with_the_key_of_another_writes_its_bytes(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "pages.jsonl"
+    texts = [" ".join(f"w{n}x{i}" for i in range(60)) for n in range(9)]
+    source.write_text("".join(json.dumps({"id": str(n), "text": text}) + "\n" for n, text in enumerate(texts)), encoding="utf-8")
+    folders = [tmp_path / name for name in ("one", "other", "same")]
+    for folder, key in zip(folders, (None, None, folders[0])):
+        hapax.dedup(source, folder, key=key)
+    one, other, same = ((folder / "kept.signatures").read_bytes() for folder in folders)
+    assert one == same != other
+    with pytest.raises(hapax.errors.HapaxError, match="no file"):
+        hapax.dedup(source, tmp_path / "none", key=tmp_path / "missing")
+
+
 def test_pairs_of_bare_fingerprints_in_every_form() -> None:
     bits = [0xFF00, 0xFF01, 0x1234, 0xFF00]
     expected = [(0, 1, 1), (0, 3, 0), (1, 3, 1)]

@@ -252,13 +252,16 @@ pub(crate) fn by_first_bytes(bytes: &[u8]) -> Kind {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let tag = head.to_ascii_lowercase();
-    let html = [&b"<!doctype html"[..], b"<html", b"<head", b"<body", b"<!--"];
-    if html.iter().any(|start| tag.starts_with(start)) {
-        return Kind::Html;
-    }
-    let xhtml = [&b"<!doctype html"[..], b"<html"];
-    if tag.starts_with(b"<?xml") && xhtml.iter().any(|start| after_prolog(&tag).starts_with(start))
-    {
+    let first = after_prolog(&tag);
+    let is = |known: &[&[u8]]| known.iter().any(|tag| begins(first, tag));
+    let page = [&b"<!doctype html"[..], b"<html", b"<head", b"<body"];
+    let is_page = match &*tag {
+        // Of XML, only these two are pages.
+        [b'<', b'?', ..] => tag.starts_with(b"<?xml") && is(&page[..2]),
+        // A comment may be too long to see what follows it.
+        _ => is(&page) || first.starts_with(b"<!--"),
+    };
+    if is_page {
         Kind::Html
     } else if head.iter().take(1024).any(|byte| *byte < 0x20 && !byte.is_ascii_whitespace()) {
         Kind::Other
@@ -267,7 +270,15 @@ pub(crate) fn by_first_bytes(bytes: &[u8]) -> Kind {
     }
 }
 
-/// What comes after XML declarations, processing instructions, comments and white space.
+/// Whether the first tag is this one, and not one whose name merely begins so.
+fn begins(bytes: &[u8], tag: &[u8]) -> bool {
+    let after = bytes.strip_prefix(tag).map(<[u8]>::first);
+    after
+        .is_some_and(|it| it.is_none_or(|it| it.is_ascii_whitespace() || matches!(it, b'>' | b'/')))
+}
+
+/// What comes after XML declarations, processing instructions, comments and white space, or the first of them
+/// that does not end.
 fn after_prolog(mut bytes: &[u8]) -> &[u8] {
     loop {
         bytes = bytes.trim_ascii_start();
@@ -278,7 +289,7 @@ fn after_prolog(mut bytes: &[u8]) -> &[u8] {
         };
         match memchr::memmem::find(bytes, end) {
             Some(at) => bytes = &bytes[at + end.len()..],
-            None => return &[],
+            None => return bytes,
         }
     }
 }
@@ -297,6 +308,23 @@ mod tests {
         let prolog = "\u{feff}\n <?xml version=\"1.0\"?>\n<!-- saved <p> -->\n<?xml-stylesheet?>\n";
         for page in ["<!DOCTYPE html PUBLIC \"x\">", "<html xmlns=\"x\">"] {
             assert_eq!(kind_of(None, format!("{prolog}{page}").as_bytes()), Kind::Html, "{page}");
+        }
+        let long = format!("<!-- {} -->", "licence ".repeat(LOOKED_AT));
+        for page in ["<!-- saved --><html lang=en>", "<!---->\n<!doctype html>", "<head/>", &long] {
+            assert_eq!(kind_of(None, page.as_bytes()), Kind::Html, "{page}");
+        }
+        for other in [
+            "<header>",
+            "<headlines>",
+            "<bodyparts>",
+            "<html-like>",
+            "<!doctype htmlish>",
+            "<?xml version='1.0'?><htmlish>",
+            "<?xml version='1.0'?><body>",
+            "<!-- drawn --><svg xmlns='x'>",
+            "<!-- a feed -->\n<rss>",
+        ] {
+            assert_eq!(kind_of(None, other.as_bytes()), Kind::Text, "{other}");
         }
         let feed = format!("{prolog}<rss><![CDATA[<html>]]></rss>");
         assert_eq!(kind_of(None, feed.as_bytes()), Kind::Text);

@@ -170,18 +170,18 @@ enum Promise {
 }
 
 fn promise(name: &Path) -> Promise {
-    let promised = |ending: String| match &*ending {
-        "json" => Some(Promise::Of(Format::Jsonl)),
-        "csv" | "tsv" => Some(Promise::Table),
-        other => format_named(other).map(Promise::Of),
-    };
-    endings(name).find_map(promised).unwrap_or(Promise::Nothing)
+    match ending(name).as_deref() {
+        Some("json") => Promise::Of(Format::Jsonl),
+        Some("csv" | "tsv") => Promise::Table,
+        Some(other) => format_named(other).map_or(Promise::Nothing, Promise::Of),
+        None => Promise::Nothing,
+    }
 }
 
 /// The format implied by a file's name, without a compression extension. Not for `.json`, which in
 /// a folder is as likely a configuration file.
 pub(crate) fn by_name(name: &Path) -> Option<Format> {
-    endings(name).find_map(|ending| format_named(&ending))
+    format_named(&ending(name)?)
 }
 
 fn format_named(ending: &str) -> Option<Format> {
@@ -199,8 +199,8 @@ fn format_named(ending: &str) -> Option<Format> {
 
 /// The content type of a file that is a page or text by its name.
 pub fn page_type(name: &Path) -> Option<&'static str> {
-    let known = |ending: String| PAGE_ENDINGS.iter().find(|(known, _)| *known == ending);
-    endings(name).find_map(known).map(|(_, content_type)| *content_type)
+    let ending = ending(name)?;
+    PAGE_ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, content_type)| *content_type)
 }
 
 /// Whether the name is that of a page or text.
@@ -208,16 +208,16 @@ pub(crate) fn is_page(name: &Path) -> bool {
     matches!(by_name(name), Some(Format::Html | Format::Text))
 }
 
-/// The extension in lower case; the rest of the name may be any bytes. Then the one before a query: `wget -r` saves
-/// `/x.html?sid=1` under that name.
-fn endings(name: &Path) -> impl Iterator<Item = String> {
+/// The extension in lower case; the rest of the name may be any bytes. `wget -r` saves `/x.html?sid=1` under that
+/// name: an extension before a query is the one of the file, and what the query ends in says nothing.
+fn ending(name: &Path) -> Option<String> {
     let name = name.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let before_query = name.split_once('?').map(|(before, _)| before.to_owned());
-    [Some(name), before_query].into_iter().flatten().filter_map(|name| {
+    let of = |name: &str| {
         let packed = |end: &&str| name.strip_suffix(*end).and_then(|rest| rest.strip_suffix('.'));
-        let name = PACKER_ENDINGS.iter().find_map(packed).unwrap_or(&name);
+        let name = PACKER_ENDINGS.iter().find_map(packed).unwrap_or(name);
         name.rsplit_once('.').map(|(_, ending)| ending.to_owned())
-    })
+    };
+    name.split_once('?').and_then(|(before, _)| of(before)).or_else(|| of(&name))
 }
 
 /// Describes what the bytes look like, for an error.
@@ -265,14 +265,32 @@ mod tests {
         assert_eq!(by_name(Path::new("gz")), None);
         assert_eq!(by_name(Path::new("a/x.html?sid=1")), Some(Format::Html));
         assert_eq!(by_name(Path::new("x.html.gz?v=1.2&u=a.b")), Some(Format::Html));
-        assert_eq!(by_name(Path::new("show.php?id=1.html")), Some(Format::Html));
-        assert_eq!(by_name(Path::new("photo.jpg?x.y=1")), None);
         assert_eq!(page_type(Path::new("x.HTML?sid=1")), Some(HTML));
         #[cfg(unix)]
         {
             use std::os::unix::ffi::OsStrExt;
             let name = std::ffi::OsStr::from_bytes(b"caf\xe9.warc.gz");
             assert_eq!(by_name(Path::new(name)), Some(Format::Warc));
+        }
+    }
+
+    #[test]
+    fn the_extension_before_a_query_is_the_one_of_the_file() {
+        let html = Some(Format::Html);
+        for (name, expected) in [
+            ("x.html?f=a.jsonl", html),
+            ("x.html?to=https:%2F%2Fexample.org%2Fa.parquet", html),
+            ("show?id=1.html", html),
+            ("photo.jpg?ref=index.html", None),
+            ("photo.jpg?x.y=1", None),
+            ("x.php?f=a.csv", None),
+            ("show.php?id=1.html", None),
+        ] {
+            assert_eq!(by_name(Path::new(name)), expected, "{name}");
+        }
+        let page = b"<!doctype html><p>words";
+        for name in ["x.php?f=a.csv", "show.php?id=1.html", "x.html?f=a.jsonl"] {
+            assert_eq!(look(page, Path::new(name)), Look::Format(Format::Html), "{name}");
         }
     }
 

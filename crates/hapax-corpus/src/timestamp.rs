@@ -3,11 +3,12 @@
 //! Parses RFC 3339 as in WARC (`2024-03-01T12:00:00Z`, with a fraction or an offset), a date alone, a space
 //! instead of the `T`, the fourteen digits of ARC files (`20080619093439`), and seconds or milliseconds since
 //! 1970. Anything else is no time rather than an error, because real archives contain `WARC-Date: null`; a row
-//! with a day or hour that does not exist is an error. Drops fractions of a second.
+//! with a day or hour that does not exist is an error (a WARC-Date is no time then). Drops fractions of a second.
 //!
 //! Days are computed with the usual 400-year-cycle arithmetic of the Gregorian calendar.
 
 use std::fmt;
+use std::ops::Range;
 
 /// Seconds since the start of 1970, UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,18 +41,15 @@ impl Timestamp {
         }
     }
 
-    /// As [`parse`](Self::parse), for a field of a row: an error if the text is written as a date but there is no
-    /// such time, such as `2026-02-30`.
+    /// As [`parse`](Self::parse), for a field of a row: an error if it begins with a date and there is no such day,
+    /// such as `2026-02-30`, or no such hour. A date of zeros, which databases write, is no time.
     pub fn of_field(text: &str) -> Result<Option<Self>, NoSuchTime> {
-        let bytes = text.trim().as_bytes();
-        let all_digits = |at: std::ops::Range<usize>| {
-            bytes.get(at).is_some_and(|it| it.iter().all(u8::is_ascii_digit))
+        let no_such_time = || {
+            let written = Written::of(text.trim().as_bytes());
+            written.is_some_and(|it| it.date != [0; 3] && it.civil().is_none())
         };
-        let dashed = bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
-        let date = dashed && all_digits(0..4) && all_digits(5..7) && all_digits(8..10);
-        let is_written_as_one = date || (bytes.len() == 14 && all_digits(0..14));
         match Self::parse(text) {
-            None if is_written_as_one => Err(NoSuchTime),
+            None if no_such_time() => Err(NoSuchTime),
             parsed => Ok(parsed),
         }
     }
@@ -59,43 +57,66 @@ impl Timestamp {
     /// Parses the notations listed in the module header; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let bytes = text.as_bytes();
-        if bytes.len() == 14 && bytes.iter().all(u8::is_ascii_digit) {
-            return civil(
-                digits(&bytes[0..4])?,
-                digits(&bytes[4..6])?,
-                digits(&bytes[6..8])?,
-                [digits(&bytes[8..10])?, digits(&bytes[10..12])?, digits(&bytes[12..14])?],
-            );
-        }
-        if let Ok(number) = text.parse::<i64>() {
-            return Some(Self::from_number(number));
-        }
-        if bytes.len() < 10 || bytes[4] != b'-' || bytes[7] != b'-' {
-            return None;
-        }
-        let (year, month, day) =
-            (digits(&bytes[0..4])?, digits(&bytes[5..7])?, digits(&bytes[8..10])?);
-        if bytes.len() == 10 {
-            return civil(year, month, day, [0; 3]);
-        }
-        if bytes.len() < 16 || !matches!(bytes[10], b'T' | b't' | b' ') || bytes[13] != b':' {
-            return None;
-        }
-        let mut rest = &bytes[16..];
-        let mut second = 0;
-        if let [b':', tens, ones, after @ ..] = rest {
-            second = digits(&[*tens, *ones])?;
-            rest = after;
-        }
-        if let [b'.', after @ ..] = rest {
-            let fraction = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            rest = &after[fraction..];
-        }
-        let clock = [digits(&bytes[11..13])?, digits(&bytes[14..16])?, second];
-        let local = civil(year, month, day, clock)?;
-        Some(Self(local.0 - offset(rest)?))
+        let is_number = || text.parse::<i64>().ok().map(Self::from_number);
+        let written = match Written::of(text.as_bytes()) {
+            Some(written) => written,
+            None => return is_number(),
+        };
+        let zone = match written.clock {
+            None if !written.rest.is_empty() => return None,
+            _ => offset(written.rest)?,
+        };
+        Some(Self(written.civil()?.0 - zone))
     }
+}
+
+/// A text that begins with a date.
+struct Written<'a> {
+    /// Year, month and day, which may not exist.
+    date: [i64; 3],
+    /// Hour, minute and second, if a clock follows.
+    clock: Option<[i64; 3]>,
+    rest: &'a [u8],
+}
+
+impl<'a> Written<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let number = |at: Range<usize>| digits(bytes.get(at)?);
+        if bytes.len() == 14 && bytes.iter().all(u8::is_ascii_digit) {
+            let date = [number(0..4)?, number(4..6)?, number(6..8)?];
+            let clock = Some([number(8..10)?, number(10..12)?, number(12..14)?]);
+            return Some(Self { date, clock, rest: &[] });
+        }
+        if bytes.get(4) != Some(&b'-') || bytes.get(7) != Some(&b'-') {
+            return None;
+        }
+        let date = [number(0..4)?, number(5..7)?, number(8..10)?];
+        let rest = &bytes[10..];
+        Some(match clock(rest) {
+            Some((clock, rest)) => Self { date, clock: Some(clock), rest },
+            None => Self { date, clock: None, rest },
+        })
+    }
+
+    /// Without a zone; `None` if there is no such day or hour.
+    fn civil(&self) -> Option<Timestamp> {
+        civil(self.date, self.clock.unwrap_or_default())
+    }
+}
+
+/// Hour, minute and second after a date, and what follows them.
+fn clock(bytes: &[u8]) -> Option<([i64; 3], &[u8])> {
+    let [b'T' | b't' | b' ', h, hh, b':', m, mm, rest @ ..] = bytes else { return None };
+    let (hour, minute) = (digits(&[*h, *hh])?, digits(&[*m, *mm])?);
+    let (second, mut rest) = match rest {
+        [b':', s, ss, rest @ ..] => (digits(&[*s, *ss])?, rest),
+        _ => (0, rest),
+    };
+    if let [b'.', after @ ..] = rest {
+        let fraction = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        rest = &after[fraction..];
+    }
+    Some(([hour, minute, second], rest))
 }
 
 /// In WARC's notation: `2024-03-01T12:00:00Z`.
@@ -132,8 +153,7 @@ fn offset(zone: &[u8]) -> Option<i64> {
     }
 }
 
-fn civil(year: i64, month: i64, day: i64, clock: [i64; 3]) -> Option<Timestamp> {
-    let [hour, minute, second] = clock;
+fn civil([year, month, day]: [i64; 3], [hour, minute, second]: [i64; 3]) -> Option<Timestamp> {
     // Second 60 is a leap second, which counts as the first second of the next minute.
     let legal = (1..=12).contains(&month)
         && (1..=days_of(year, month)).contains(&day)
@@ -211,8 +231,30 @@ mod tests {
             assert_eq!(Timestamp::of_field(form), Ok(Timestamp::parse(form)), "{form}");
             assert!(Timestamp::parse(form).is_some(), "{form}");
         }
-        for form in ["null", "", "yesterday", "Tue, 03 Mar 2026 10:00:00 GMT"] {
+    }
+
+    #[test]
+    fn a_notation_that_is_not_understood_is_no_time_and_no_error() {
+        for form in [
+            "null",
+            "",
+            "yesterday",
+            "Tue, 03 Mar 2026 10:00:00 GMT",
+            "2026-03-01 10:00:00 +0000",
+            "2026-03-01 10:00:00 GMT",
+            "2026-03-01T10:00:00,5Z",
+            "2026-03-01T10",
+            "2026-03-01-0730",
+            "0000-00-00 00:00:00",
+            "0000-00-00",
+            "2026/02/30",
+        ] {
+            assert_eq!(Timestamp::parse(form), None, "{form}");
             assert_eq!(Timestamp::of_field(form), Ok(None), "{form}");
+        }
+        // Out of range, whatever follows.
+        for form in ["2026-02-30 GMT", "2026-01-01 25:00 GMT", "2026-01-01T10:60:00,5Z"] {
+            assert_eq!(Timestamp::of_field(form), Err(NoSuchTime), "{form}");
         }
     }
 

@@ -20,7 +20,7 @@ use crate::decide::{Decision, decide};
 use crate::error::Error;
 use crate::inputs::{self, STANDARD_INPUT, StreamName};
 use crate::key::with_key;
-use crate::options::{KeptFormat, Options};
+use crate::options::{Confirm, KeptFormat, Options};
 use crate::outputs::{GROUPS, LAST, OutFolder, REMOVED, Shown, Summary, Writing, kept_name};
 use crate::pages::Pages;
 use crate::read::{Corpus, read};
@@ -189,7 +189,13 @@ pub fn dry_run(
     options.check_frames(once(inputs))?;
     let earlier = Earlier::load(&options.against, options)?;
     let source = Source::open(inputs, options.read.clone())?;
-    let options = &with_key(options, earlier.key(), None)?;
+    let mut options = with_key(options, earlier.key(), None)?;
+    // Standard input can be read only once, so its removals are reported without exact
+    // confirmation.
+    if options.confirm == Confirm::Exact && inputs.iter().any(|input| input == "-") {
+        options.confirm = Confirm::Keyed;
+    }
+    let options = &options;
     let threads = &Threads::new(options.threads)?.until(&options.stop);
     let names = StreamName::default();
     let mut clock = Clock::start();
@@ -201,11 +207,7 @@ pub fn dry_run(
     format.check_revisits(options.revisits)?;
     let mut decision = decide_all(&corpus, &earlier, options, scratch.path(), threads, watch)?;
     (run.deciding_seconds, run.deciding_cpu_seconds) = clock.lap();
-    // Standard input can be read only once, so its removals are reported without exact
-    // confirmation.
-    if !inputs.iter().any(|input| input == "-") {
-        confirm(&source, &names, &corpus, &mut decision, options, scratch.path(), watch)?;
-    }
+    confirm(&source, &names, &corpus, &mut decision, options, scratch.path(), watch)?;
     watch.decided(&decision);
     (run.confirming_seconds, run.confirming_cpu_seconds) = clock.lap();
     run.peak_memory = peak_memory();

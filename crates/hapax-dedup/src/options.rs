@@ -145,7 +145,7 @@ pub enum Confirm {
     No,
     /// Keyed sketches must not contradict the match.
     Keyed,
-    /// As [`Keyed`](Self::Keyed), and the exact similarity of every pair.
+    /// The exact similarity of every pair, and from a bound of 0.5 up also as [`Keyed`](Self::Keyed).
     Exact,
 }
 

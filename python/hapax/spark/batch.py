@@ -68,7 +68,7 @@ OPTIONS: dict[str, Any] = {
 }
 #: Options of one machine that mean nothing here.
 ELSEWHERE: dict[str, object] = {
-    "verify": False, "shard_size": None, "layout": None, "follow_links": False, "revisits": False, "against": [], "memory": None,
+    "verify": False, "key": None, "shard_size": None, "layout": None, "follow_links": False, "revisits": False, "against": [], "memory": None,
     "restart": False, "threads": 1,
 }
 

@@ -250,6 +250,21 @@ fn settings_that_differ_from_the_repository_are_refused_with_both_values() {
 }
 
 #[test]
+fn a_repository_that_dedup_makes_has_the_settings_that_the_next_run_asks_for() {
+    let folder = filled();
+    for (flag, value) in
+        [("--frames", "off"), ("--frames", "on"), ("--keep", "longest"), ("--scope", "host")]
+    {
+        let store = format!("made{flag}-{value}");
+        for _ in 0..2 {
+            folder.output(&["dedup", "a.html", "--into", &store, flag, value, "-q"]);
+        }
+    }
+    let made = json(&folder, &["inspect", "made--frames-off"]);
+    assert_eq!(made["frames"], "off", "{made}");
+}
+
+#[test]
 fn a_known_page_is_reported_as_unchanged_or_changed_and_the_nearest_is_named() {
     let folder = filled();
     let ferry = "https://example.org/ferry";

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hapax::fingerprint::MaxDistance;
 use hapax::group::NearPair;
-use hapax::similarity::Policy;
+use hapax::similarity::{LEAST_SHORT_BOUND, Policy};
 
 use crate::options::{Confirm, Frames, Options};
 use crate::pages::Pages;
@@ -30,6 +30,8 @@ pub(crate) struct Matcher<'p> {
     /// bounds.
     whole: Option<Policy>,
     confirm: Confirm,
+    /// Whether keyed sketches are left out, because they would refute true matches, and both texts are read.
+    texts_decide: bool,
     compared: AtomicU64,
 }
 
@@ -38,7 +40,10 @@ impl<'p> Matcher<'p> {
         let (policy, confirm) = (options.policy, options.confirm);
         let extent = options.fingerprinter.recipe().extent;
         let whole = (options.frames == Frames::Own).then(|| Policy::for_extent(extent));
-        Self { pages, policy, whole, confirm, compared: AtomicU64::new(0) }
+        // From this bound up, they refute nearly no true match and save the reading.
+        let texts_decide =
+            confirm == Confirm::Exact && policy.min_similarity.jaccard() < LEAST_SHORT_BOUND;
+        Self { pages, policy, whole, confirm, texts_decide, compared: AtomicU64::new(0) }
     }
 
     fn policy(&self, a: u32, b: u32) -> &Policy {
@@ -74,7 +79,8 @@ impl<'p> Matcher<'p> {
         let pair = NearPair { a, b, distance: likeness.distance, similarity: likeness.similarity };
         let stands = likeness.matches()
             && !self.pages.own_texts_differ(a, b)
-            && self.confirm.stands(policy, [(self.pages, a), (self.pages, b)]);
+            && (self.texts_decide
+                || self.confirm.stands(policy, [(self.pages, a), (self.pages, b)]));
         if stands { PairMatch::Alike(pair) } else { PairMatch::NotAlike(pair) }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZero;
 
-use hapax::fingerprint::{Fingerprinter, MaxDistance, Recipe, Signature};
+use hapax::fingerprint::{Fingerprinter, Key, MaxDistance, Recipe, Signature};
 use hapax::similarity::{DEFAULT_MIN_SIMILARITY, MinSimilarity};
 use hapax_dedup::{Confirm, Options, Summary};
 use hapax_synth::forge;
@@ -220,6 +220,42 @@ fn the_key_of_a_job_is_random_and_changes_no_verdict() {
 
 /// Runs a job on a part of the corpus against what `first` kept; returns how many of `who` it
 /// removed.
+#[test]
+fn below_half_the_key_changes_no_verdict_if_both_texts_are_read() {
+    // Two texts of a pair have 160 of 400 words in common: a Jaccard similarity near 0.24.
+    let folder = Folder::new();
+    let pages: String = (0..600)
+        .flat_map(|i| {
+            let common = words(160, i);
+            ["a", "b"].map(|domain| {
+                let own = words(240, 1000 + 2 * i + usize::from(domain == "b"));
+                let url = quoted(&format!("https://{domain}{i}.test/"));
+                format!(
+                    "{{\"id\": {url}, \"url\": {url}, \"text\": {}}}\n",
+                    quoted(&format!("{common} {own}"))
+                )
+            })
+        })
+        .collect();
+    let input = folder.write("pages.jsonl", pages);
+    let groups = |confirm: Confirm| {
+        [1u8, 2, 3].map(|key| {
+            let out = format!("{confirm:?}-{key}");
+            let summary = clean(&folder, &input, &out, |options| {
+                options.confirm = confirm;
+                options.key = Some(Key::new(&[key; 32]));
+                options.policy.within = MaxDistance::new(16).unwrap();
+                options.policy.min_similarity = MinSimilarity::new(0.1).unwrap();
+            });
+            (summary.near, folder.read(&format!("{out}/groups.parquet")))
+        })
+    };
+    let [keyed, exact] = [Confirm::Keyed, Confirm::Exact].map(groups);
+    assert!(keyed[0] != keyed[1], "there are matches that the sketches refute: {}", keyed[0].0);
+    assert!(exact[0].0 > keyed[0].0, "{} of {}", keyed[0].0, exact[0].0);
+    assert!(exact.iter().all(|it| *it == exact[0]));
+}
+
 fn against(runs: [(&[&str], Confirm); 2], who: &str) -> usize {
     let (folder, all) = (Folder::new(), corpus());
     let mut earlier: Option<String> = None;

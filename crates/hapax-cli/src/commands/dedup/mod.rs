@@ -3,10 +3,10 @@
 //! The job is in the crate `hapax-dedup`. This module turns arguments into its options, its progress into a bar, and
 //! its counts into a few lines.
 
+mod recording;
 mod shards;
 mod summary;
 
-use super::page::add::Corpus;
 use crate::corpus::ReadArguments;
 use crate::failure::Failure;
 use crate::output;
@@ -23,9 +23,10 @@ use hapax_corpus::Shard;
 use hapax_dedup::{
     Confirm, Finished, Frames, KeptFormat, Layout, Made, Options, Stage, Watch, key,
 };
-use hapax_store::{Settings, Wanted};
+use hapax_store::Wanted;
+use recording::Recording;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Clean a corpus: remove exact and near duplicates, keep the best copy of each
@@ -148,8 +149,9 @@ pub(crate) struct Arguments {
     /// Key to confirm matches with: the output folder of an earlier run, or a file with 64 hexadecimal
     /// digits [default: that of the first --against, or random]
     ///
-    /// Two runs on the same inputs with one key give the same bytes, kept.signatures included; the
-    /// other results do not depend on it.
+    /// Two runs on the same inputs with one key give the same bytes, kept.signatures included. The
+    /// other results do not depend on it, except for a few near-duplicates with --min-similarity
+    /// below 0.5.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["against", "from_signatures"])]
     key: Option<PathBuf>,
 
@@ -330,38 +332,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         super::page::add::must_be(&arguments.wanted(), store)?;
     }
     match &arguments.into {
-        Some(store) if arguments.out.is_none() => record(arguments, &options, store),
+        Some(store) if arguments.out.is_none() => recording::record(arguments, &options, store),
         Some(_) | None => clean(arguments, &options),
     }
 }
 
-/// Records the documents in a repository and answers like `hapax page`.
-fn record(arguments: &Arguments, options: &Options, store: &Path) -> Result<(), Failure> {
-    let recipe = options.fingerprinter.recipe_id().clone();
-    let settings = Settings {
-        policy: options.policy,
-        rules: options.keep.clone(),
-        scope: options.scope.clone(),
-        ..Settings::new(recipe)
-    };
-    let corpus = Corpus {
-        inputs: &arguments.inputs,
-        options: options.read.clone(),
-        threads: arguments.reading.threads,
-        json: false,
-        quiet: arguments.reading.quiet,
-    };
-    super::page::add::record(corpus, store, &options.fingerprinter, settings)
-}
-
 /// Cleans the corpus. The documents are recorded before the results appear, so a run that is
-/// interrupted while it records can be continued: recording a page twice changes nothing.
+/// interrupted while it records can be continued: recording a page twice does not add it twice. It
+/// can give a page another group, where the frame of its host was learned in between.
 fn clean(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let mut shown = Shown::start(arguments.reading.quiet);
-    shown.record = arguments
-        .into
-        .as_deref()
-        .map(|store| -> Recording<'_> { Box::new(move || record(arguments, options, store)) });
+    let into = arguments.into.as_deref();
+    shown.recording = into.map(|store| Recording::new(arguments, options, store));
     let finished = match &arguments.out {
         Some(out) if !arguments.dry_run => {
             hapax_dedup::dedup(&arguments.inputs, out, options, &mut shown)
@@ -402,16 +384,13 @@ fn print_summary(arguments: &Arguments, finished: &Finished) -> Result<(), Failu
     Ok(())
 }
 
-/// Records the documents of a job.
-type Recording<'a> = Box<dyn FnOnce() -> Result<(), Failure> + 'a>;
-
 /// Shows the job's progress on the terminal.
 pub(crate) struct Shown<'a> {
     pub(crate) progress: Progress,
     step: &'static str,
     inputs: Option<Inputs>,
-    /// Called before the results appear.
-    record: Option<Recording<'a>>,
+    /// Records the documents before the results appear.
+    recording: Option<Recording<'a>>,
     /// Why it failed.
     failed: Option<Failure>,
 }
@@ -442,15 +421,15 @@ impl Inputs {
 impl Shown<'_> {
     pub(crate) fn start(quiet: bool) -> Self {
         let progress = Progress::start(None, quiet, false);
-        Self { progress, step: "", inputs: None, record: None, failed: None }
+        Self { progress, step: "", inputs: None, recording: None, failed: None }
     }
 }
 
 impl Watch for Shown<'_> {
     fn made(&mut self) -> bool {
-        let Some(record) = self.record.take() else { return true };
+        let Some(recording) = self.recording.take() else { return true };
         self.progress.clear();
-        self.failed = record().err();
+        self.failed = recording.finish().err();
         self.failed.is_none()
     }
 
@@ -461,6 +440,9 @@ impl Watch for Shown<'_> {
             Stage::Writing => "writing",
         };
         self.progress.step(self.step);
+        if let (Stage::Writing, Some(recording)) = (stage, &mut self.recording) {
+            recording.open();
+        }
         if let Some(inputs) = &mut self.inputs {
             (inputs.files_done, inputs.bytes_done) = (0, 0);
         }

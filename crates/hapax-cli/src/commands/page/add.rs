@@ -40,8 +40,8 @@ With --from, a document without an address is recorded under its id, redirects i
 recorded, and images and other media are skipped. --json prints a line for each page.
 
 A corpus is recorded in commits of 5,000 pages; a service records every page that it can. If it
-fails, the error says how many pages were recorded. Run the command again: recording a page twice
-changes nothing.
+fails, the error says how many pages were recorded. Run the command again: a page that is recorded
+twice is not added twice.
 
 Examples:
   hapax page add seen https://example.org/tea tea.html --create
@@ -295,7 +295,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(page) = page else {
         let corpus = Corpus {
             inputs: &arguments.from,
-            options,
+            source: &open(&arguments.from, options)?,
             threads: arguments.threads,
             json: arguments.json,
             quiet: arguments.quiet,
@@ -318,10 +318,15 @@ struct Batch {
     stopped: Option<hapax_corpus::Error>,
 }
 
+/// Opens the inputs of a corpus.
+pub(crate) fn open(inputs: &[String], options: ReadOptions) -> Result<Source, Failure> {
+    Source::open(inputs, options).map_err(corpus_failure)
+}
+
 /// A corpus, and how to read and report it.
 pub(crate) struct Corpus<'a> {
     pub(crate) inputs: &'a [String],
-    pub(crate) options: ReadOptions,
+    pub(crate) source: &'a Source,
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
@@ -344,7 +349,7 @@ pub(crate) fn record(
 }
 
 fn many(corpus: Corpus<'_>, store: &mut dyn Pages, observer: &Observer) -> Result<(), Failure> {
-    let source = Source::open(corpus.inputs, corpus.options).map_err(corpus_failure)?;
+    let source = corpus.source;
     let threads = or_all_cores(corpus.threads);
     let idle = Mutex::new(vec![observer.clone()]);
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
