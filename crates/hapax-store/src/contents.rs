@@ -2,7 +2,7 @@
 //!
 //! Every page with content has a row under its scope and content hash, so equal texts always find each other. A
 //! page in whose neighbourhood the index has more entries than are compared (*dense*) also has rows under bands
-//! of its sketch: two sketches that differ in 8 % of their bits share one of [`BANDS`] bands in 992 of 1,000
+//! of its sketch: two sketches that differ in 8 % of their bits share one of `BANDS` bands in 992 of 1,000
 //! cases. All rows follow from the page records, so copies and repairs derive them.
 
 use crate::codec;
