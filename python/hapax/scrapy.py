@@ -251,8 +251,11 @@ class DuplicatesMiddleware:
         stand_in.callback = partial(self._compared, request)
         response.request = stand_in
 
-    async def _compared(self, request: Request, response: Response, **arguments: Any) -> Any:
-        """What the callback gives; of a duplicate to skip what the errback gives."""
+    async def _compared(self, request: Request, response: Response, /, **arguments: Any) -> Any:
+        """What the callback gives; of a duplicate to skip what the errback gives.
+
+        ``arguments`` are the request's ``cb_kwargs``, whose names are the spider's to choose.
+        """
         response.request = request
         checker = self.checker
         hops = [*request.meta.get("redirect_urls", ()), response.url]

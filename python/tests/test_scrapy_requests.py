@@ -161,6 +161,12 @@ def test_callbacks_of_every_kind_get_their_page_and_errbacks_the_duplicate(
     assert "/copy-too" not in items and told["stats"]["hapax/skipped"] == 2
 
 
+def test_a_callback_may_take_an_argument_of_any_name(hosts: list[Server], tmp_path: pathlib.Path) -> None:
+    mine = {"request": "mine", "arguments": 1, "checker": 2, "answers": 3}
+    told = crawl(tmp_path, [{"url": hosts[0].url + "/open", "cb_kwargs": mine}])
+    assert {name: told["items"][0][name] for name in mine} == mine, told
+
+
 def test_a_request_that_is_asked_again_can_be_stored_and_hands_on_no_verdict(
     hosts: list[Server], tmp_path: pathlib.Path
 ) -> None:
