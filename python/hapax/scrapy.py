@@ -9,8 +9,9 @@ Three lines of settings::
 Every page on its way to a callback of the spider is recorded, with the redirects that led to it; its verdict is in
 ``response.meta["hapax"]`` (a :class:`hapax.answers.Verdict`) and counted in Scrapy's stats under ``hapax/``. Of every
 content one copy passes, in every crawl the same: the one that was recorded first, unless ``HAPAX_KEEP`` says otherwise.
-A page is HTML or plain text. Nothing else is compared or withheld: ``robots.txt``, sitemaps, feeds, JSON, and whatever
-Scrapy, a middleware, a pipeline or ``crawler.engine.download`` asked for.
+A page is HTML or plain text. Nothing else is compared or withheld: ``robots.txt``, what a ``SitemapSpider`` takes for
+a sitemap and an ``XMLFeedSpider`` or ``CSVFeedSpider`` for a feed, JSON, XML, and whatever Scrapy, a middleware, a
+pipeline or ``crawler.engine.download`` asked for.
 
 ============================  =============================================================================
 ``HAPAX_REPOSITORY``          folder of a repository, made if it is not there; spiders of a process share it
@@ -48,7 +49,7 @@ from scrapy import Request, signals
 from scrapy.exceptions import DropItem, IgnoreRequest, NotConfigured
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
-from scrapy.spiders import SitemapSpider
+from scrapy.spiders import CSVFeedSpider, SitemapSpider, XMLFeedSpider
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
@@ -190,11 +191,15 @@ class GonePagesMiddleware:
         return response
 
 
-def _is_page(response: Any) -> bool:
-    """HTML, or text for people; no sitemap, whatever type it is sent with."""
+def _is_page(response: Any, spider: Any) -> bool:
+    """HTML, or text for people; no sitemap or feed, whatever type it is sent with."""
     if not 200 <= response.status < 300 or urlparse_cached(response).path == "/robots.txt":
         return False
-    if getattr(response.request.callback, "__name__", None) == SitemapSpider._parse_sitemap.__name__:
+    callback = response.request.callback
+    if getattr(callback, "__name__", None) == SitemapSpider._parse_sitemap.__name__:
+        return False
+    # Only its feeds: what their entries lead to has a callback.
+    if isinstance(spider, (CSVFeedSpider, XMLFeedSpider)) and callback in (None, spider._parse):
         return False
     if isinstance(response, HtmlResponse):
         return True
@@ -243,7 +248,7 @@ class DuplicatesMiddleware:
         purpose: one request object may be on its way several times.
         """
         request = response.request
-        if request.meta.get("hapax_ignore") or request.callback is NO_CALLBACK or not _is_page(response):
+        if request.meta.get("hapax_ignore") or request.callback is NO_CALLBACK or not _is_page(response, self.crawler.spider):
             # The verdict of another page, if the spider handed its `meta` on.
             request.meta.pop("hapax", None)
             return
@@ -251,8 +256,11 @@ class DuplicatesMiddleware:
         stand_in.callback = partial(self._compared, request)
         response.request = stand_in
 
-    async def _compared(self, request: Request, response: Response, **arguments: Any) -> Any:
-        """What the callback gives; of a duplicate to skip what the errback gives."""
+    async def _compared(self, request: Request, response: Response, /, **arguments: Any) -> Any:
+        """What the callback gives; of a duplicate to skip what the errback gives.
+
+        ``arguments`` are the request's ``cb_kwargs``, whose names are the spider's to choose.
+        """
         response.request = request
         checker = self.checker
         hops = [*request.meta.get("redirect_urls", ()), response.url]

@@ -7,7 +7,7 @@ import sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import HtmlResponse
-from scrapy.spiders import SitemapSpider
+from scrapy.spiders import CSVFeedSpider, SitemapSpider, XMLFeedSpider
 
 given = json.loads(sys.argv[1])
 
@@ -94,6 +94,29 @@ class Sitemaps(SitemapSpider):
         yield {"url": response.url}
 
 
+class Rows(CSVFeedSpider):
+    name = "rows"
+    custom_settings = given["settings"]
+    start_urls = given.get("feeds", [])
+
+    def parse_row(self, response, row):
+        yield {"url": response.url}
+
+
+class Nodes(XMLFeedSpider):
+    name = "nodes"
+    iterator = "html"
+    custom_settings = given["settings"]
+    start_urls = given.get("feeds", [])
+
+    def parse_node(self, response, node):
+        yield {"url": response.url}
+        yield response.follow(node.css("::text").get(), self.parse_page, dont_filter=True)
+
+    def parse_page(self, response):
+        yield {"url": response.url, "page": True}
+
+
 class Errors(logging.Handler):
     def emit(self, record):
         errors.append(self.format(record))
@@ -104,7 +127,8 @@ process = CrawlerProcess({
     "LOG_LEVEL": "ERROR", "CONCURRENT_REQUESTS": 1, "ROBOTSTXT_OBEY": False, "TELNETCONSOLE_ENABLED": False,
     "RETRY_ENABLED": False, "DOWNLOADER_MIDDLEWARES": {Middleware: 50},
 })
-crawler = process.create_crawler(Sitemaps if "sitemaps" in given else Spider)
+kinds = {"pages": Spider, "sitemaps": Sitemaps, "rows": Rows, "nodes": Nodes}
+crawler = process.create_crawler(kinds[given.get("kind", "pages")])
 logging.getLogger().addHandler(Errors(logging.ERROR))
 
 

@@ -39,6 +39,8 @@ PAGES = {
     # Sent as a page, as many servers do.
     "/sitemap.xml": ("text/html", "<urlset><url><loc>HOST/one</loc></url><url><loc>HOST/open</loc></url></urlset>"),
     "/more.xml": ("text/html", "<urlset><url><loc>HOST/one</loc></url><url><loc>HOST/front</loc></url></urlset>"),
+    **{f"/feed-{n}.csv": ("text/plain", "name\n" + story(11, 200)) for n in (1, 2)},
+    **{f"/feed-{n}.xml": ("text/html", f"<item>/one</item><p>{story(12, 200)}</p>") for n in (1, 2)},
     "/index.txt": ("text/plain", story(9, 200)),
     "/index-again.txt": ("text/plain", story(9, 200)),
     "/data.json": ("application/json", json.dumps({"text": story(10, 200)})),
@@ -133,13 +135,24 @@ def test_downloads_of_callbacks_and_middlewares_are_neither_compared_nor_recorde
 
 def test_sitemaps_robots_txt_and_data_reach_their_callbacks(hosts: list[Server], tmp_path: pathlib.Path) -> None:
     maps = [host.url + path for host in hosts for path in ("/robots.txt", "/sitemap.xml", "/more.xml")]
-    told = crawl(tmp_path, [], sitemaps=maps)
+    told = crawl(tmp_path, [], kind="sitemaps", sitemaps=maps)
     assert paths(told) == ["/front", "/one", "/open"], "one copy of each page"
     assert told["stats"]["hapax/pages"] == 6
     site = hosts[0].url
     start = [{"url": site + path} for path in ("/data.json", "/data-again.json", "/index.txt", "/index-again.txt")]
     told = crawl(tmp_path, start)
     assert paths(told) == ["/data-again.json", "/data.json", "/index.txt"], "text is a page, JSON is none"
+
+
+@pytest.mark.parametrize("kind", ["rows", "nodes"])
+def test_equal_feeds_reach_their_spider_and_its_pages_are_compared(
+    hosts: list[Server], tmp_path: pathlib.Path, kind: str
+) -> None:
+    name = {"rows": "csv", "nodes": "xml"}[kind]
+    told = crawl(tmp_path, [], kind=kind, feeds=[f"{hosts[0].url}/feed-{n}.{name}" for n in (1, 2)])
+    feeds = [item["url"] for item in told["items"] if "page" not in item]
+    assert len(set(feeds)) == 2 and not any(recorded(tmp_path, url) for url in feeds), told
+    assert told["stats"].get("hapax/pages") == (2 if kind == "nodes" else None), told["stats"]
 
 
 def test_callbacks_of_every_kind_get_their_page_and_errbacks_the_duplicate(
@@ -159,6 +172,12 @@ def test_callbacks_of_every_kind_get_their_page_and_errbacks_the_duplicate(
     assert items["/d.html"]["depth"] == 3
     assert items["/copy"] == {"url": site + "/copy", "refused": "IgnoreRequest"}
     assert "/copy-too" not in items and told["stats"]["hapax/skipped"] == 2
+
+
+def test_a_callback_may_take_an_argument_of_any_name(hosts: list[Server], tmp_path: pathlib.Path) -> None:
+    mine = {"request": "mine", "arguments": 1, "checker": 2, "answers": 3}
+    told = crawl(tmp_path, [{"url": hosts[0].url + "/open", "cb_kwargs": mine}])
+    assert {name: told["items"][0][name] for name in mine} == mine, told
 
 
 def test_a_request_that_is_asked_again_can_be_stored_and_hands_on_no_verdict(

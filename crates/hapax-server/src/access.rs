@@ -125,14 +125,14 @@ impl Access {
 #[derive(Debug)]
 pub struct Shares {
     most: usize,
-    held: Mutex<BTreeMap<Option<Client>, usize>>,
+    held: Mutex<BTreeMap<Client, usize>>,
 }
 
 /// What a client holds; released on drop.
 #[derive(Debug)]
 pub struct Place {
     shares: Arc<Shares>,
-    client: Option<Client>,
+    client: Client,
     count: usize,
 }
 
@@ -143,19 +143,25 @@ impl Shares {
         Arc::new(Self { most, held: Mutex::default() })
     }
 
-    /// Takes `count` for a client, who always gets its first.
+    /// Takes `count` for a client, who always gets its first. Programs of this machine without a
+    /// token cannot be told apart, so they have no share.
     ///
     /// # Errors
     ///
     /// With it the client would hold more than its share, which is returned.
-    pub fn take(self: &Arc<Self>, client: Option<Client>, count: usize) -> Result<Place, usize> {
+    pub fn take(
+        self: &Arc<Self>,
+        client: Option<Client>,
+        count: usize,
+    ) -> Result<Option<Place>, usize> {
+        let Some(client) = client else { return Ok(None) };
         let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = all.get(&client).copied().unwrap_or(0);
         if held > 0 && held + count > self.most {
             return Err(self.most);
         }
         all.insert(client, held + count);
-        Ok(Place { shares: self.clone(), client, count })
+        Ok(Some(Place { shares: self.clone(), client, count }))
     }
 }
 
@@ -412,9 +418,10 @@ mod tests {
         assert_eq!(client(&open, "Bearer a", THERE), Some(Client::Address(THERE)));
         assert_eq!(client(&open, "Bearer a", HERE), None);
         let shares = Shares::new(10, 0.5);
-        let mut held: Vec<Place> = (0..5).map(|_| shares.take(one, 1).unwrap()).collect();
+        let mut held: Vec<_> = (0..5).map(|_| shares.take(one, 1).unwrap()).collect();
         assert_eq!(shares.take(one, 1).unwrap_err(), 5);
         shares.take(other, 5).unwrap();
+        assert!(shares.take(None, 50).unwrap().is_none(), "others share nothing");
         held.pop();
         assert_eq!(shares.take(one, 2).unwrap_err(), 5);
         held.push(shares.take(one, 1).unwrap());

@@ -19,7 +19,7 @@ use http_body_util::BodyExt;
 struct Unread {
     bytes: Bytes,
     _held: bodies::Held,
-    _share: Place,
+    _share: Option<Place>,
 }
 
 impl AsRef<[u8]> for Unread {

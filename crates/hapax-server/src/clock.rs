@@ -1,11 +1,15 @@
 //! Answers for a clock whose year cannot be written in HTTP.
 //!
 //! The library that serves connections writes a `Date` before it reads a request, and panics from the year 10000
-//! on. Such connections are answered here, without a date, that the clock is wrong. Does not look at requests.
+//! on. New connections are answered here, without a date, that the clock is wrong; open ones end without an
+//! answer, so that their clients connect again. Does not look at requests.
 
 use crate::error::Code;
 use hapax_client::moment;
 use serde_json::json;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -20,6 +24,19 @@ const MESSAGE: &str = "the clock of this machine is not between 1970 and the yea
 /// Whether a time can be the date of an answer.
 pub(crate) fn is_writable(now: SystemTime) -> bool {
     now.duration_since(UNIX_EPOCH).is_ok_and(|since| since.as_secs() <= moment::LAST)
+}
+
+/// Serves a connection until it ends; `None` if it was ended because of the clock.
+pub(crate) async fn while_writable<T>(
+    now: impl Fn() -> SystemTime,
+    connection: impl Future<Output = T>,
+) -> Option<T> {
+    let mut connection = pin!(connection);
+    poll_fn(|context| match is_writable(now()) {
+        true => connection.as_mut().poll(context).map(Some),
+        false => Poll::Ready(None),
+    })
+    .await
 }
 
 /// The answer to every request.
@@ -49,6 +66,7 @@ pub(crate) async fn refuse(mut stream: TcpStream) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     use tokio::net::TcpListener;
 
     #[test]
@@ -56,6 +74,22 @@ mod tests {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         assert!(is_writable(at(0)) && is_writable(at(moment::LAST)));
         assert!(!is_writable(at(moment::LAST + 1)) && !is_writable(UNIX_EPOCH - LONGEST));
+    }
+
+    #[tokio::test]
+    async fn an_open_connection_is_not_served_under_a_wrong_clock() {
+        let seconds = Cell::new(0);
+        let now = || UNIX_EPOCH + Duration::from_secs(seconds.get());
+        let served = Cell::new(0);
+        let connection = poll_fn(|context| {
+            served.set(served.get() + 1);
+            seconds.set(seconds.get() + moment::LAST);
+            context.waker().wake_by_ref();
+            Poll::<()>::Pending
+        });
+        assert_eq!(while_writable(now, connection).await, None);
+        assert_eq!(served.get(), 2);
+        assert_eq!(while_writable(|| UNIX_EPOCH, async { 7 }).await, Some(7));
     }
 
     #[tokio::test]

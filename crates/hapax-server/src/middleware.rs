@@ -95,7 +95,7 @@ async fn enter(guard: &Guard, request: Request, next: Next) -> Result<Response, 
     let place = match guard.class {
         RequestClass::Probe => None,
         RequestClass::Plain | RequestClass::List | RequestClass::Stream => {
-            client.map(|_| service.shares.take(client, 1)).transpose().map_err(|most| {
+            service.shares.take(client, 1).map_err(|most| {
                 let message = format!("you have {most} requests in progress; wait for answers");
                 ApiError::new(Code::TooManyRequests, message)
             })?

@@ -137,11 +137,11 @@ pub async fn serve(service: Arc<Service>, listener: TcpListener, stop: impl Futu
             .header_read_timeout(idle)
             .max_buf_size(BUFFER)
             .serve_connection(TokioIo::new(Idle::new(stream, idle)), answer);
-        let connection = graceful.watch(connection);
+        let connection = clock::while_writable(SystemTime::now, graceful.watch(connection));
         let service = service.clone();
         tokio::spawn(async move {
             tokio::select! {
-                ended = connection => if let Err(error) = ended {
+                ended = connection => if let Some(Err(error)) = ended {
                     tracing::debug!(target: "hapax::connection", %peer, "{error}");
                 },
                 () = open.closed() => {}

@@ -6,6 +6,9 @@ export const token = {
   set: (value) => (value ? sessionStorage.setItem(TOKEN, value) : sessionStorage.removeItem(TOKEN)),
 };
 
+/** The epoch of the last answer with events. */
+let epoch = null;
+
 export async function ask(method, path, body) {
   const headers = {};
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
@@ -16,6 +19,7 @@ export async function ask(method, path, body) {
   } catch {
     throw Object.assign(new Error("The service does not answer. Is it still running?"), { title: "No connection.", code: "unreachable" });
   }
+  epoch = response.headers.get("hapax-epoch") ?? epoch;
   const text = await response.text();
   let answer;
   try { answer = JSON.parse(text); } catch { answer = null; }
@@ -71,3 +75,9 @@ export async function firstOf(urls, codes, attempt) {
 
 /** Errors of an address that may be had under the other scheme. */
 export const UNREACHABLE = ["fetch_failed", "robots_unreachable"];
+
+/** Events after a number, of the present history whatever was shown before. */
+export async function events(after, limit) {
+  await get("/v1/events?limit=1");
+  return get(`/v1/events?after=${after}&limit=${limit}${epoch ? `&epoch=${epoch}` : ""}`);
+}

@@ -1,7 +1,7 @@
 // Change events: all of them from any number on, or those of one group.
 
 import { address, announce, count, failure, h, plural, table, time } from "./dom.js";
-import { get, withParameters } from "./api.js";
+import { events, get, withParameters } from "./api.js";
 
 const CHANGES = {
   joined: (event, name) => ["joined", name(event.group)],
@@ -62,7 +62,7 @@ export async function history(place, _, parameters) {
   const size = 50;
   const { events: last } = await get("/v1/stats?since=9999-12-31");
   const after = Math.max(0, Math.min(Number(parameters.get("after") ?? Math.max(0, last - size)) || 0, last));
-  const { rows } = await get(`/v1/events?after=${after}&limit=${size}`);
+  const { rows } = await events(after, size);
   const go = (to) => { location.hash = `#/history?after=${Math.max(0, to)}`; };
   const number = h("input", { type: "number", id: "number", min: "1", max: last, value: after + 1 });
   place.append(h("h1", {}, "History"), h("p", { class: "lead" }, last ? `${plural(last, "change")} to groups and pages so far.` : "Nothing has happened yet."));

@@ -80,7 +80,8 @@ pub struct Backup {
     pub header: Header,
 }
 
-/// All backups of a place, earliest first.
+/// All backups of a place, earliest first. One that others continue is earlier than these, whatever
+/// the clock said.
 ///
 /// # Errors
 ///
@@ -96,11 +97,19 @@ pub fn list(place: &dyn Place) -> Result<Vec<Backup>, StoreError> {
             Err(error) => return Err(unreadable(error)),
         }
     }
-    found.sort_by(|a, b| {
-        let key = |it: &Backup| (it.header.made, it.header.to.commit, it.header.from.is_some());
-        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+    let headers: Vec<Header> = found.iter().map(|it| it.header.clone()).collect();
+    found.sort_by_cached_key(|Backup { name, header }| {
+        let until = made_until(header, &headers);
+        (until, header.to.commit, header.made, header.from.is_some(), name.clone())
     });
     Ok(found)
+}
+
+/// The latest time at which a backup can have been made: that of the earliest one that continues it.
+fn made_until(header: &Header, all: &[Header]) -> u64 {
+    let later = all.iter().filter(|it| it.lineage.continues(&header.to).is_ok());
+    let later = later.filter(|it| it.to.commit >= header.to.commit);
+    later.map(|it| it.made).min().unwrap_or(header.made).min(header.made)
 }
 
 /// Writes the increment after a position.

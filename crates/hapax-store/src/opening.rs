@@ -215,9 +215,13 @@ pub(crate) fn read_settings(db: &Database, file: &Path) -> Result<Settings, Stor
     read.map_err(|fault| fault.at(file))?
 }
 
-/// Whether the file had an older format and the groups have not elected winners since.
-pub(crate) fn must_choose_again(db: &Database, file: &Path) -> Result<bool, StoreError> {
-    let read = guarded(|| tables::must_choose_again(&db.begin_read()?.open_table(tables::META)?));
+/// What is left to do of an upgrade from an older format: merging winners with equal texts, and
+/// electing winners.
+pub(crate) fn left_of_upgrade(db: &Database, file: &Path) -> Result<(bool, bool), StoreError> {
+    let read = guarded(|| {
+        let meta = db.begin_read()?.open_table(tables::META)?;
+        Ok((tables::must_merge_twins(&meta)?, tables::must_choose_again(&meta)?))
+    });
     read.map_err(|fault| fault.at(file))
 }
 

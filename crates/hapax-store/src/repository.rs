@@ -11,6 +11,7 @@ use crate::commit::Queue;
 use crate::disk::{self, Disk, RealDisk, StoreFile, Watch};
 use crate::error::{Fault, Outcome, StoreError, guarded};
 use crate::index_file;
+use crate::integrity;
 use crate::lineage::Role;
 use crate::merger::Merger;
 use crate::opening;
@@ -163,7 +164,7 @@ impl Repository {
         let watch = Arc::<Watch>::default();
         let db = opening::open_file(&file, &disk, watch.clone(), cache_bytes)?;
         let settings = opening::read_settings(&db, &file)?;
-        let choose_again = opening::must_choose_again(&db, &file)?;
+        let (merge_twins, choose_again) = opening::left_of_upgrade(&db, &file)?;
         let counters = opening::read_counters(&db, &file)?;
         let key = opening::read_key(&db, &file)?;
         let (role, logging) = opening::read_role(&db, &file)?;
@@ -212,6 +213,9 @@ impl Repository {
             origin,
             key,
         };
+        if merge_twins && role == Role::Primary {
+            opened.regroup(Vec::new(), opened.query(integrity::twins)?)?;
+        }
         if choose_again && role == Role::Primary {
             opened.set_rules(opened.settings().rules)?;
         }
@@ -293,7 +297,7 @@ impl Repository {
         Reader::new(self.view(), self.file.clone(), self.watch.clone())
     }
 
-    /// For repair: groups elect winners again, and pages find their groups by content.
+    /// For repair and upgrades: groups elect winners again, and pages find their groups by content.
     pub(crate) fn regroup(
         &self,
         groups: Vec<GroupId>,

@@ -46,7 +46,7 @@ pub(crate) enum Op {
     },
     /// Compares those of the pages again that were compared under an older frame.
     Recheck(Vec<PageId>),
-    /// Decides again about data restored by a repair: groups elect winners and are verified, pages
+    /// Decides again about data restored by a repair or an upgrade: groups elect winners and are verified, pages
     /// find a group.
     Regroup {
         groups: Vec<GroupId>,
@@ -264,6 +264,7 @@ impl<'t, 'r> Session<'t, 'r> {
                 for &page in pages {
                     self.groups.regroup(&world!(self), page).map_err(of_groups)?;
                 }
+                tables::twins_are_merged(&mut self.transaction.open_table(tables::META)?)?;
                 Answer::Counted(pages.len() as u64)
             }
             Op::Recheck(pages) => Answer::Counted(self.recheck(pages)?),

@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 pub(crate) const FORMAT: u32 = 5;
 /// Set while groups must elect winners again after an upgrade from an older format.
 const CHOOSE_AGAIN: &str = "choose again";
+/// Set while winners with equal texts must be merged after an upgrade from an older format.
+const MERGE_TWINS: &str = "merge twins";
 /// Prefix of the names of markets in `meta`.
 const MARKET: &str = "market ";
 /// File name in the folder.
@@ -180,13 +182,14 @@ pub(crate) fn read_format(table: &impl ReadableTable<&'static str, &'static str>
 }
 
 /// Upgrades an older file to the current format, in one commit. Formats 1 to 4 did not find pages
-/// by their content hash. Formats 1 to 3 had no frames: their
+/// by their content hash, so two groups could keep one text. Formats 1 to 3 had no frames: their
 /// pages are still compared as a whole. Formats 1 and 2 had no key: their pages have no keyed
 /// sketches, so their matches are kept until the pages are seen again.
 pub(crate) fn upgrade(transaction: &redb::WriteTransaction, from: u32) -> Outcome<()> {
     let mut meta = transaction.open_table(META)?;
     meta.insert("format", FORMAT.to_string().as_str())?;
     contents::rebuild(transaction)?;
+    meta.insert(MERGE_TWINS, "equal texts did not find each other")?;
     if from >= 4 {
         return Ok(());
     }
@@ -209,6 +212,20 @@ pub(crate) fn upgrade(transaction: &redb::WriteTransaction, from: u32) -> Outcom
     }
     drop(untimed);
     transaction.delete_table(UNTIMED_EVENTS)?;
+    Ok(())
+}
+
+/// Whether winners with equal texts must be merged; reset by [`twins_are_merged`].
+pub(crate) fn must_merge_twins(
+    table: &impl ReadableTable<&'static str, &'static str>,
+) -> Outcome<bool> {
+    Ok(table.get(MERGE_TWINS)?.is_some())
+}
+
+pub(crate) fn twins_are_merged(
+    table: &mut redb::Table<'_, &'static str, &'static str>,
+) -> Outcome<()> {
+    table.remove(MERGE_TWINS)?;
     Ok(())
 }
 

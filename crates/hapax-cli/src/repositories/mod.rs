@@ -87,11 +87,20 @@ impl StoreArguments {
         }
     }
 
-    /// The source of its changes.
-    pub(crate) fn events(&self) -> Result<Box<dyn Events>, Failure> {
-        match self.address() {
-            Some(server) => Ok(Box::new(Service::open(server, self.token.as_deref())?)),
-            None => Ok(Box::new(FolderEvents(self.store.clone()))),
+    /// The source of its changes, which must be of the history with this epoch.
+    pub(crate) fn events(&self, epoch: Option<&str>) -> Result<Box<dyn Events>, Failure> {
+        match (self.address(), epoch) {
+            (Some(server), epoch) => {
+                let service = Service::open(server, self.token.as_deref())?;
+                Ok(Box::new(match epoch {
+                    Some(epoch) => service.continue_in(epoch),
+                    None => service,
+                }))
+            }
+            (None, None) => Ok(Box::new(FolderEvents(self.store.clone()))),
+            (None, Some(_)) => Err(Failure::Arguments(
+                "--epoch is for the events of a service, not of a folder".to_owned(),
+            )),
         }
     }
 

@@ -308,3 +308,43 @@ fn a_service_is_backed_up_while_it_runs_and_restored_by_name() {
     let said = crate::folder::stderr(&{ said }.assert().success());
     assert!(said.contains("takes writes after commit 21"), "{said}");
 }
+
+#[test]
+fn events_after_a_restart_are_of_the_history_that_the_epoch_names() {
+    let folder = Folder::new();
+    let place = folder.path("backups").display().to_string();
+    let first = Service::start(&folder, "seen", &[]);
+    let page = |service: &Service, n: u64| {
+        let page = json!({"url": format!("http://a/{n}"), "text": text(n)});
+        assert_eq!(ask(&service.address, "POST", "/v1/pages", &page).unwrap().status, 200);
+    };
+    let address = |service: &Service| format!("http://{}", service.address);
+    (0..3).for_each(|n| page(&first, n));
+    let server = address(&first);
+    let last_of = |server: &str| -> Value {
+        let lines = folder.output(&["events", "--server", server, "--json"]);
+        serde_json::from_str(lines.lines().last().unwrap()).unwrap()
+    };
+    let common = last_of(&server)["sequence"].to_string();
+    folder.hapax(&["store", "backup", "--server", &server, "--to", &place]).assert().success();
+    (3..6).for_each(|n| page(&first, n));
+    let lost = last_of(&server);
+    drop(first);
+    let restored = folder.path("restored").display().to_string();
+    folder.hapax(&["store", "restore", &place, "--to", &restored]).assert().success();
+    let second = Service::start(&folder, "restored", &[]);
+    (10..20).for_each(|n| page(&second, n));
+    let server = address(&second);
+    let after = lost["sequence"].to_string();
+    let epoch = lost["epoch"].as_str().unwrap();
+    let asked = ["events", "--server", &server, "--after", &after];
+    for more in [&[][..], &["--follow"], &["--epoch", epoch]] {
+        let said = folder.refusal(1, &[&asked[..], more].concat());
+        assert!(said.contains(&format!("go on after {common}")), "{said}");
+    }
+    let present = last_of(&server);
+    let epoch = present["epoch"].as_str().unwrap();
+    assert!(!folder.output(&[&asked[..], &["--epoch", epoch]].concat()).is_empty());
+    let refused = folder.refusal(2, &["events", "seen", "--after", "3", "--epoch", epoch]);
+    assert!(refused.contains("of a service"), "{refused}");
+}

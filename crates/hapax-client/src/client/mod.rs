@@ -262,19 +262,29 @@ impl Client {
         self.get(&format!("/v1/groups?limit={limit}{after}"))
     }
 
-    /// Events after a number; waits up to `wait` seconds for the next one. Once it has read events,
-    /// it is refused those of another history.
+    /// The epoch of the last events that were read, with which another client continues.
+    pub fn epoch(&self) -> Option<String> {
+        self.epoch.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Continues after events of this epoch.
+    pub fn continue_in(&self, epoch: &str) {
+        let known = Some(encoded(epoch));
+        *self.epoch.lock().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// Events after a number; waits up to `wait` seconds for the next one. Once it knows an epoch,
+    /// it is refused events of another history.
     pub fn events(&self, after: u64, limit: usize, wait: u64) -> Result<Rows<Event>, ClientError> {
-        let known = || self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
-        let epoch = known().clone().filter(|_| after > 0);
+        let epoch = self.epoch().filter(|_| after > 0);
         let epoch = epoch.map(|epoch| format!("&epoch={epoch}")).unwrap_or_default();
         let path = format!("/v1/events?after={after}&limit={limit}&wait={wait}{epoch}");
         let response = self.call("GET", &path, None)?;
         let epoch = response.headers().get("hapax-epoch").and_then(|value| value.to_str().ok());
-        let epoch = epoch.map(encoded);
+        let epoch = epoch.map(str::to_owned);
         let events = self.read(response)?;
-        if epoch.is_some() {
-            *known() = epoch;
+        if let Some(epoch) = epoch {
+            self.continue_in(&epoch);
         }
         Ok(events)
     }

@@ -128,4 +128,8 @@ impl Events for FolderEvents {
             Err(error) => Err(error.into()),
         }
     }
+
+    fn epoch(&self) -> Option<String> {
+        None
+    }
 }

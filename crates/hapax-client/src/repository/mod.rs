@@ -123,4 +123,7 @@ pub trait Events {
     /// The next events after a number, oldest first; `None` while the repository is in use by
     /// another process.
     fn next(&mut self, after: u64, limit: usize) -> Result<Option<Vec<Event>>, RepositoryError>;
+
+    /// The epoch of the last events that were read; `None` for a folder, or if there is none yet.
+    fn epoch(&self) -> Option<String>;
 }

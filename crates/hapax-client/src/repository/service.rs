@@ -42,6 +42,13 @@ impl Service {
         Client::new(server, token.or(of_environment.as_deref()), LONGEST_WAIT)
     }
 
+    /// Its events must be of the history with this epoch.
+    #[must_use]
+    pub fn continue_in(self, epoch: &str) -> Self {
+        self.client.continue_in(epoch);
+        self
+    }
+
     fn unexpected(&self, what: &'static str) -> RepositoryError {
         RepositoryError::Strange { version: self.settings.version.clone(), what }
     }
@@ -215,5 +222,9 @@ impl Events for Service {
         let limit = limit.min(self.settings.rows);
         let found = self.client.events(after, limit, 0)?;
         Ok(Some(found.rows))
+    }
+
+    fn epoch(&self) -> Option<String> {
+        self.client.epoch()
     }
 }

@@ -173,8 +173,8 @@ pub(super) fn must_be_common(service: &Service, event: u64) -> Result<(), ApiErr
     match service.repository.lineage()?.common_event() {
         Some(common) if event > common => {
             let message = format!(
-                "the history changed after event {common}; send `epoch`, the header Hapax-Epoch of \
-                 the answer with event {event}, or go on after {common} and send that of each answer"
+                "the history changed after event {common}; send `epoch` (`hapax events --epoch`), the \
+                 header Hapax-Epoch of the answer with event {event}, or go on after {common}"
             );
             Err(ApiError::new(Code::OtherHistory, message))
         }

@@ -92,7 +92,7 @@ pub async fn events(
     QueryParameters(parameters): QueryParameters<EventParameters>,
 ) -> Result<impl IntoResponse, ApiError> {
     let limit = rows(&service, parameters.limit)?;
-    let epoch = epoch(&service, &parameters, parameters.after, parameters.wait > 0).await?;
+    let epoch = epoch(&service, &parameters, parameters.after).await?;
     let until = Instant::now() + Duration::from_secs(parameters.wait.min(LONGEST_WAIT));
     // Subscribed before reading, so that no commit in between is missed.
     let mut changed = service.changed.subscribe();
@@ -107,12 +107,11 @@ pub async fn events(
 }
 
 /// The current epoch, for followers that may continue at another copy; refuses a follower from a
-/// copy with other events, and one that `waits` for more but does not say from which.
+/// copy with other events, and one that does not say from which copy its events are.
 async fn epoch(
     service: &Arc<Service>,
     parameters: &EventParameters,
     after: u64,
-    waits: bool,
 ) -> Result<AppendHeaders<Option<(HeaderName, String)>>, ApiError> {
     let known = parameters.epoch.clone();
     let work = move |service: &Service| {
@@ -127,8 +126,7 @@ async fn epoch(
         }
         match &known {
             Some(epoch) => must_follow(service, epoch, after)?,
-            None if waits => must_be_common(service, after)?,
-            None => {}
+            None => must_be_common(service, after)?,
         }
         Ok(present.epoch)
     };
@@ -145,7 +143,7 @@ pub async fn stream(
     // A reconnecting browser sends the last event it saw.
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let after = last.unwrap_or(parameters.after);
-    let epoch = epoch(&service, &parameters, after, true).await?;
+    let epoch = epoch(&service, &parameters, after).await?;
     let (send, body) = mpsc::channel(1);
     tokio::spawn(working_for(turns::caller(), follow(service, after, send)));
     let mut response = Response::new(body_of(body));

@@ -183,15 +183,16 @@ fn a_follower_that_saw_lost_events_gets_the_number_to_continue_from() {
     assert!(refused.body.contains(&format!("go on after {shared}")), "{}", refused.body);
     new.get(&format!("/v1/events?after={shared}&epoch={epoch}")).good();
     assert_eq!(new.get("/v1/events?after=0&epoch=123").status, 409);
-    // Who waits for more must say which history the events are from, once there are two.
-    for path in ["/v1/events?wait=1&", "/v1/events/stream?"] {
+    // Whoever continues must say which history the events are from, once there are two.
+    for path in ["/v1/events?", "/v1/events?wait=1&", "/v1/events/stream?"] {
         let refused = new.get(&format!("{path}after={}", shared + 1));
         assert_eq!((refused.status, refused.code().as_str()), (409, "other_history"), "{path}");
         assert!(refused.body.contains(&format!("go on after {shared}")), "{}", refused.body);
     }
     let answer = new.get(&format!("/v1/events?wait=1&after={shared}&limit=1"));
     assert_eq!(answer.good()["rows"].as_array().unwrap().len(), 1);
-    new.get(&format!("/v1/events?after={}", shared + 1)).good();
+    let present = format!("{:016x}", new.service.repository.position(None).unwrap().epoch);
+    new.get(&format!("/v1/events?after={}&epoch={present}", shared + 1)).good();
     let last = new.service.repository.stats().unwrap().last_event;
     let refused = new.get(&format!("/v1/events?after={}", last + 1));
     assert_eq!((refused.status, refused.code().as_str()), (409, "other_history"));
@@ -212,7 +213,12 @@ fn a_client_that_follows_says_which_history_its_events_are_from() {
     }
     assert!(seen > 2);
     assert!(follower.events(after, 2, 1).unwrap().rows.is_empty());
-    assert!(client(&primary, None).events(after, 2, 1).is_err(), "another client does not know");
+    let restarted = client(&primary, None);
+    for wait in [0, 1] {
+        assert!(restarted.events(after, 2, wait).is_err(), "a new client does not know");
+    }
+    restarted.continue_in(&follower.epoch().unwrap());
+    assert!(restarted.events(after, 2, 0).unwrap().rows.is_empty());
 }
 
 #[test]

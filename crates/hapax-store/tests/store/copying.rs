@@ -8,6 +8,8 @@ use hapax_store::{Observation, Repository, Role, StoreError, Texts, receive};
 use proptest::prelude::*;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn url(n: u32) -> String {
     format!("http://a/{n:02}")
@@ -276,6 +278,30 @@ fn back_up(store: &Repository, place: &PathBuf, name: &str, texts: Option<&Texts
         increment.write(out).map(drop).map_err(io::Error::other)
     });
     taken.unwrap().bytes
+}
+
+#[test]
+fn a_backup_made_under_a_clock_that_was_ahead_hides_no_later_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("backups");
+    let clock = Arc::new(AtomicU64::new(1_800_000_000));
+    let now = clock.clone();
+    let store = create(&folder.path().join("seen"));
+    let store = store.with_clock(move || now.load(Ordering::Relaxed));
+    let mut expected = Vec::new();
+    let times = [1_800_000_000, 253_402_300_799, 1_800_000_100, 0, 1_800_000_200];
+    for (n, time) in (0..).zip(times) {
+        clock.store(time, Ordering::Relaxed);
+        store.observe(page(&url(n), n)).unwrap();
+        expected.push(format!("b{n}"));
+        back_up(&store, &place, &format!("b{n}"), None);
+        let names: Vec<String> =
+            backups::list(&place).unwrap().into_iter().map(|it| it.name).collect();
+        assert_eq!(names, expected, "at {time}");
+    }
+    let restored = folder.path().join("restored");
+    assert_eq!(backups::restore(&place, None, &restored).unwrap().0.name, "b4");
+    assert!(open(&restored).page(&url(4)).unwrap().is_some());
 }
 
 #[test]

@@ -3,11 +3,13 @@
 use crate::line::{assert_clean, open, page, recipe};
 use hapax::group::live::{Change, Kind};
 use hapax_store::{
-    Confirm, Decision, Observation, Repository, Seen, Settings, Unreadable, check_folder,
-    repair_folder,
+    Confirm, Decision, Observation, Position, Repository, Seen, Settings, Unreadable, backups,
+    check_folder, repair_folder,
 };
 use proptest::prelude::*;
+use redb::TableDefinition;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 fn create(folder: &Path, rules: Option<&str>) -> Repository {
@@ -229,12 +231,56 @@ fn a_winner_that_gets_the_text_of_another_one_joins_it() {
 }
 
 /// `fixtures/twins` was written by a version that did not group them.
-#[test]
-fn kept_pages_with_the_same_text_are_found_by_the_check_and_repaired() {
+fn old_twins() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/twins.redb.zst");
     let bytes = zstd::decode_all(std::fs::File::open(fixture).unwrap()).unwrap();
     std::fs::write(folder.path().join("pages.redb"), bytes).unwrap();
+    folder
+}
+
+fn edit(folder: &Path, edit: impl FnOnce(&redb::WriteTransaction)) {
+    let db = redb::Database::open(folder.join("pages.redb")).unwrap();
+    let writing = db.begin_write().unwrap();
+    edit(&writing);
+    writing.commit().unwrap();
+}
+
+#[test]
+fn kept_pages_with_the_same_text_are_merged_by_an_upgrade_and_their_backup_can_be_restored() {
+    let folder = old_twins();
+    let store = open(folder.path());
+    let group = store.group("http://a/2").unwrap().unwrap();
+    assert_eq!(group.pages.len(), 2, "{group:?}");
+    assert_clean(&store);
+    let events = store.stats().unwrap().last_event;
+    let place = folder.path().join("backups");
+    let copy = |after: Option<&Position>, out: &mut dyn Write| {
+        let increment = store.increment(after, None).map_err(std::io::Error::other)?;
+        increment.write(out).map(drop).map_err(std::io::Error::other)
+    };
+    backups::take(&place, "upgraded", false, &mut { copy }).unwrap();
+    let (_, found) = backups::restore(&place, None, &folder.path().join("restored")).unwrap();
+    assert!(found.is_clean(), "{found:#?}");
+    drop(store);
+    assert_eq!(open(folder.path()).stats().unwrap().last_event, events, "once");
+}
+
+const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
+const LOCAL: TableDefinition<'_, &str, &str> = TableDefinition::new("local");
+
+#[test]
+fn kept_pages_with_the_same_text_are_found_by_the_check_and_repaired() {
+    let folder = old_twins();
+    // A copy that follows another one merges nothing by itself.
+    edit(folder.path(), |tables| {
+        tables.open_table(LOCAL).unwrap().insert("role", "standby").unwrap();
+    });
+    drop(open(folder.path()));
+    edit(folder.path(), |tables| {
+        tables.open_table(LOCAL).unwrap().remove("role").unwrap();
+        assert!(tables.open_table(META).unwrap().remove("merge twins").unwrap().is_some());
+    });
     let found = check_folder(folder.path()).unwrap();
     assert!(found.details.iter().any(|it| it.contains("have one text")), "{found:#?}");
     let repair = repair_folder(folder.path(), Unreadable::Refuse).unwrap();

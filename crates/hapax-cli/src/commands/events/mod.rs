@@ -5,6 +5,8 @@ use crate::output::{self, Output};
 use crate::repositories::StoreArguments;
 use crate::repositories::answers::change;
 use clap::Args;
+use hapax_client::wire::Event;
+use serde::Serialize;
 use std::time::Duration;
 
 /// Number of events read at a time.
@@ -19,6 +21,10 @@ With --json each line is an object with sequence, change (joined, left, merged, 
 changed, gone, redirected, returned), at (the time, RFC 3339), group, other_group, url and
 other_url; fields that do not apply are null. In a merge, group is the one that ended and
 other_group the one that has its pages.
+
+A repository that was restored, or whose standby became the primary, has another history after
+some event. Its service then refuses --after beyond that event, unless --epoch says which history
+event N was read from: the epoch in the line of event N with --json.
 
 --follow opens the repository only while it reads, so that other commands can use it between two
 reads.
@@ -35,6 +41,10 @@ pub(crate) struct Arguments {
     /// Only events after this number
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
+
+    /// The epoch that --json printed with event N of --after; for a service
+    #[arg(long, value_name = "EPOCH", requires = "after")]
+    epoch: Option<String>,
 
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
@@ -53,6 +63,15 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line<'e> {
+    #[serde(flatten)]
+    event: &'e Event,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<String>,
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.01..=86_400.0).contains(&seconds) => Ok(seconds),
@@ -61,7 +80,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut events = arguments.store.events()?;
+    let mut events = arguments.store.events(arguments.epoch.as_deref())?;
     let mut output = Output::open(None)?;
     let (mut after, mut left) = (arguments.after, arguments.limit);
     while left > 0 {
@@ -75,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             after = event.sequence;
             left -= 1;
             output.line(&match arguments.json {
-                true => output::json(event)?,
+                true => output::json(&Line { event, epoch: events.epoch() })?,
                 false => change(event),
             })?;
         }
