@@ -42,9 +42,20 @@ class Client(Pages):
     def __reduce__(self) -> tuple[object, ...]:
         return _client, self._arguments
 
-    def events(self, after: int = 0, limit: int = 1000, wait: int = 0) -> list[Event]:
-        """Changes after a number, oldest first; waits up to so many seconds for the next."""
-        return [Event.from_json(event) for event in json.loads(self._core.events(after, limit, wait))]
+    def events(
+        self, after: int = 0, limit: int = 1000, wait: int = 0, *, epoch: Optional[str] = None
+    ) -> list[Event]:
+        """Changes after a number, oldest first; waits up to so many seconds for the next.
+
+        Another client continues with the ``epoch`` that this one has, so that a service whose history has changed
+        since refuses it.
+        """
+        return [Event.from_json(event) for event in json.loads(self._core.events(after, limit, wait, epoch))]
+
+    @property
+    def epoch(self) -> Optional[str]:
+        """The epoch of the last events that were read, if the service has one; keep it with their number."""
+        return self._core.epoch
 
     def __repr__(self) -> str:
         return f"Client({self.url!r})"
@@ -159,9 +170,16 @@ class AsyncClient:
         """As :meth:`Client.recheck`."""
         return await _on_thread(self.client.recheck)
 
-    async def events(self, after: int = 0, limit: int = 1000, wait: int = 0) -> list[Event]:
+    async def events(
+        self, after: int = 0, limit: int = 1000, wait: int = 0, *, epoch: Optional[str] = None
+    ) -> list[Event]:
         """As :meth:`Client.events`."""
-        return await _on_thread(self.client.events, after, limit, wait)
+        return await _on_thread(self.client.events, after, limit, wait, epoch=epoch)
+
+    @property
+    def epoch(self) -> Optional[str]:
+        """As :attr:`Client.epoch`."""
+        return self.client.epoch
 
     async def stats(self) -> Stats:
         """As :meth:`Client.stats`."""

@@ -170,10 +170,25 @@ impl ClientCore {
         })
     }
 
-    fn events(&self, py: Python<'_>, after: u64, limit: usize, wait: u64) -> PyResult<String> {
+    fn events(
+        &self,
+        py: Python<'_>,
+        after: u64,
+        limit: usize,
+        wait: u64,
+        epoch: Option<String>,
+    ) -> PyResult<String> {
         self.ask(py, move |client| {
+            if let Some(epoch) = epoch {
+                client.continue_in(&epoch);
+            }
             to_json(&client.events(after, limit, wait).map_err(failed)?.rows)
         })
+    }
+
+    #[getter]
+    fn epoch(&self) -> Option<String> {
+        self.client().epoch()
     }
 
     fn stats(&self, py: Python<'_>) -> PyResult<String> {

@@ -392,6 +392,15 @@ def test_a_strange_server_is_told_apart(tmp_path: pathlib.Path) -> None:
     server.shutdown()
 
 
+def test_a_client_continues_only_in_the_history_of_the_epoch(service: Service) -> None:
+    client = hapax.Client(service.url)
+    client.observe_many([hapax.page(f"http://a/{n}", text=story(n)) for n in range(3)])
+    assert client.events(after=1) and client.epoch is None, "it has one history"
+    with pytest.raises(hapax.errors.RefusedError) as refused:
+        hapax.Client(service.url).events(after=1, epoch="00000000000000ff")
+    assert refused.value.code == "other_history"
+
+
 def test_the_asynchronous_client_has_the_same_methods(service: Service) -> None:
     async def crawl() -> list[str]:
         client = hapax.AsyncClient(service.url)
