@@ -65,7 +65,7 @@ def test_a_run_with_the_key_of_another_writes_its_bytes(tmp_path: pathlib.Path) 
         hapax.dedup(source, folder, key=key)
     one, other, same = ((folder / "kept.signatures").read_bytes() for folder in folders)
     assert one == same != other
-    with pytest.raises(hapax.errors.HapaxError, match="no file"):
+    with pytest.raises(FileNotFoundError):
         hapax.dedup(source, tmp_path / "none", key=tmp_path / "missing")
 
 
