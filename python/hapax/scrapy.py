@@ -52,7 +52,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.spiders import CSVFeedSpider, SitemapSpider, XMLFeedSpider
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.threads import deferToThread
 from twisted.python.failure import Failure
 
@@ -126,6 +126,8 @@ class _Checker:
             raise ValueError(f"HAPAX_ON_ERROR is pass or raise, not {self.on_error!r}")
         self.verdicts = frozenset(settings.getlist("HAPAX_VERDICTS", ["exact", "near"]))
         self.stats = crawler.stats
+        #: In the order of arrival: of two copies that are under way at once the first one stays, whichever is compared faster.
+        self.turns = DeferredLock()
         self.pages: Pages
         self.folder = repository
         if repository is not None:
@@ -153,7 +155,7 @@ class _Checker:
     async def ask(self, url: str, question: Callable[[], T]) -> Optional[T]:
         """The answer; None after an error that may pass."""
         try:
-            return await maybe_deferred_to_future(deferToThread(question))  # type: ignore[no-any-return]
+            return await maybe_deferred_to_future(self.turns.run(deferToThread, question))  # type: ignore[no-any-return]
         except HapaxError as error:
             self.count("errors")
             self.count(f"errors/{type(error).__name__}")
